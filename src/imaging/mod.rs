@@ -1,0 +1,1 @@
+//! Pixels only: pure, synchronous code that knows nothing of chats.

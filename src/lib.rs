@@ -1,0 +1,7 @@
+//! Photothread: send a photo, reply to edit it.
+//!
+//! The map of the crate, in the order an update walks through it:
+//! `telegram` (or `web`) → `access` → `attachments` → `store` → `context` → `agent` ⇄ `providers`, `tools` → `store` → back out.
+//! Dependencies point inwards; `tests/it/architecture.rs` keeps it so.
+
+pub mod imaging;
