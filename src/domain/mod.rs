@@ -1,0 +1,18 @@
+//! Plain types that every room shares: what a message, a thread, a turn and an attachment *are*.
+//! No I/O, no SQL, no Telegram.
+
+mod answer;
+mod attachment;
+mod conversation;
+mod ids;
+mod message;
+mod reply;
+mod turn;
+
+pub use answer::{Answer, PlannedSend, SendKind};
+pub use attachment::{Attachment, AttachmentSource, Recipe};
+pub use conversation::{Conversation, InterfaceType};
+pub use ids::{AttachmentId, MessageId, SessionId, TurnId, UserId};
+pub use message::{Message, NewMessage, Role, ToolCall};
+pub use reply::{ReplyTo, Session};
+pub use turn::{Turn, TurnState};
