@@ -1,0 +1,158 @@
+-- Names of tables and columns are a contract: see docs/architecture.md.
+
+CREATE TABLE session_metadata (
+    session_id            TEXT PRIMARY KEY,
+    interface_type        TEXT NOT NULL,
+    conversation_id       TEXT NOT NULL,
+    user_id               TEXT NOT NULL,
+    title                 TEXT NOT NULL DEFAULT '',
+    first_message_preview TEXT NOT NULL DEFAULT '',
+    message_count         BIGINT NOT NULL DEFAULT 0,
+    created_at            TIMESTAMPTZ NOT NULL,
+    last_activity         TIMESTAMPTZ NOT NULL
+);
+CREATE INDEX session_by_conversation ON session_metadata (interface_type, conversation_id, created_at);
+CREATE INDEX session_by_user ON session_metadata (user_id, last_activity);
+
+CREATE TABLE message_history (
+    internal_id          BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    interface_type       TEXT NOT NULL,
+    conversation_id      TEXT NOT NULL,
+    session_id           TEXT NOT NULL REFERENCES session_metadata (session_id),
+    interface_message_id TEXT,
+    turn_id              TEXT,
+    thread_root_id       BIGINT REFERENCES message_history (internal_id),
+    timestamp            TIMESTAMPTZ NOT NULL,
+    role                 TEXT NOT NULL CHECK (role IN ('user', 'assistant', 'tool')),
+    content              TEXT NOT NULL,
+    tool_calls           JSONB,
+    tool_call_id         TEXT,
+    tool_name            TEXT,
+    agent_id             TEXT,
+    user_id              TEXT,
+    reasoning_info       JSONB,
+    provider_metadata    JSONB,
+    error                TEXT,
+    refs                 JSONB,
+    tags                 JSONB,
+    reply                JSONB,
+    album_id             TEXT
+);
+CREATE UNIQUE INDEX message_by_interface_id
+    ON message_history (interface_type, conversation_id, interface_message_id)
+    WHERE interface_message_id IS NOT NULL;
+CREATE INDEX message_by_conversation ON message_history (interface_type, conversation_id, timestamp);
+CREATE INDEX message_by_session ON message_history (session_id, internal_id);
+CREATE INDEX message_by_thread ON message_history (thread_root_id, internal_id) WHERE thread_root_id IS NOT NULL;
+CREATE INDEX message_by_turn ON message_history (turn_id, internal_id) WHERE turn_id IS NOT NULL;
+CREATE INDEX message_by_album ON message_history (interface_type, conversation_id, album_id) WHERE album_id IS NOT NULL;
+
+-- Later pieces of one long answer: each has an id of its own that can be replied to.
+CREATE TABLE message_chunks (
+    interface_type       TEXT NOT NULL,
+    conversation_id      TEXT NOT NULL,
+    interface_message_id TEXT NOT NULL,
+    internal_id          BIGINT NOT NULL REFERENCES message_history (internal_id) ON DELETE CASCADE,
+    PRIMARY KEY (interface_type, conversation_id, interface_message_id)
+);
+
+CREATE TABLE attachment_metadata (
+    attachment_id   TEXT PRIMARY KEY,
+    conversation_id TEXT NOT NULL,
+    interface_type  TEXT NOT NULL,
+    source          TEXT NOT NULL CHECK (source IN ('user', 'tool')),
+    sha256          TEXT NOT NULL,
+    mime_type       TEXT NOT NULL,
+    filename        TEXT NOT NULL,
+    description     TEXT,
+    size            BIGINT NOT NULL,
+    width           BIGINT,
+    height          BIGINT,
+    object_key      TEXT NOT NULL,
+    created_at      TIMESTAMPTZ NOT NULL,
+    parents         JSONB NOT NULL,
+    recipe          JSONB
+);
+CREATE INDEX attachment_by_conversation ON attachment_metadata (interface_type, conversation_id, created_at);
+CREATE INDEX attachment_by_content ON attachment_metadata (object_key);
+
+CREATE TABLE message_attachments (
+    internal_id          BIGINT NOT NULL REFERENCES message_history (internal_id) ON DELETE CASCADE,
+    position             BIGINT NOT NULL,
+    attachment_id        TEXT NOT NULL REFERENCES attachment_metadata (attachment_id) ON DELETE CASCADE,
+    interface_message_id TEXT,
+    PRIMARY KEY (internal_id, position)
+);
+CREATE INDEX message_attachment_by_attachment ON message_attachments (attachment_id);
+CREATE INDEX message_attachment_by_interface_id ON message_attachments (interface_message_id)
+    WHERE interface_message_id IS NOT NULL;
+
+CREATE TABLE turns (
+    turn_id         TEXT PRIMARY KEY,
+    interface_type  TEXT NOT NULL,
+    conversation_id TEXT NOT NULL,
+    session_id      TEXT NOT NULL REFERENCES session_metadata (session_id),
+    state           TEXT NOT NULL CHECK (state IN ('pending', 'running', 'done', 'failed', 'cancelled')),
+    thread_root_id  BIGINT NOT NULL REFERENCES message_history (internal_id),
+    user_id         TEXT NOT NULL,
+    agent_id        TEXT NOT NULL,
+    attempts        BIGINT NOT NULL DEFAULT 0,
+    created_at      TIMESTAMPTZ NOT NULL,
+    started_at      TIMESTAMPTZ,
+    finished_at     TIMESTAMPTZ
+);
+CREATE INDEX turn_open ON turns (interface_type, conversation_id, created_at) WHERE state IN ('pending', 'running');
+
+-- One turn at a time in a conversation, whoever claims it.
+CREATE UNIQUE INDEX turn_running ON turns (interface_type, conversation_id) WHERE state = 'running';
+
+CREATE TABLE turn_inputs (
+    turn_id     TEXT NOT NULL REFERENCES turns (turn_id) ON DELETE CASCADE,
+    internal_id BIGINT NOT NULL REFERENCES message_history (internal_id) ON DELETE CASCADE,
+    PRIMARY KEY (turn_id, internal_id)
+);
+CREATE INDEX turn_input_by_message ON turn_inputs (internal_id);
+
+-- Every update as Telegram gave it, committed before Telegram is told that we have it.
+CREATE TABLE inbox (
+    inbox_id        BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    update_key      TEXT NOT NULL UNIQUE,
+    raw             TEXT NOT NULL,
+    arrived_at      TIMESTAMPTZ NOT NULL,
+    state           TEXT NOT NULL CHECK (state IN ('received', 'waiting', 'done', 'skipped')),
+    conversation_id TEXT,
+    sender_id       TEXT,
+    album_id        TEXT,
+    note            TEXT
+);
+CREATE INDEX inbox_open ON inbox (state, inbox_id) WHERE state IN ('received', 'waiting');
+
+CREATE TABLE outbox (
+    outbox_id       BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    interface_type  TEXT NOT NULL,
+    conversation_id TEXT NOT NULL,
+    turn_id         TEXT,
+    internal_id     BIGINT REFERENCES message_history (internal_id) ON DELETE CASCADE,
+    kind            TEXT NOT NULL CHECK (kind IN ('text', 'photo', 'media_group', 'document')),
+    payload         JSONB NOT NULL,
+    items           BIGINT NOT NULL,
+    attachments     JSONB NOT NULL,
+    reply_to        TEXT,
+    state           TEXT NOT NULL CHECK (state IN ('queued', 'sending', 'sent', 'unknown', 'failed')),
+    attempts        BIGINT NOT NULL DEFAULT 0,
+    not_before      TIMESTAMPTZ,
+    error           TEXT,
+    created_at      TIMESTAMPTZ NOT NULL,
+    updated_at      TIMESTAMPTZ NOT NULL
+);
+CREATE INDEX outbox_open ON outbox (interface_type, conversation_id, outbox_id) WHERE state IN ('queued', 'sending');
+CREATE INDEX outbox_unsure ON outbox (state, outbox_id) WHERE state IN ('unknown', 'failed');
+
+-- Who paired with the bot, and which strangers were already told that it is private.
+CREATE TABLE people (
+    interface_type TEXT NOT NULL,
+    user_id        TEXT NOT NULL,
+    standing       TEXT NOT NULL CHECK (standing IN ('owner', 'stranger')),
+    since          TIMESTAMPTZ NOT NULL,
+    PRIMARY KEY (interface_type, user_id)
+);

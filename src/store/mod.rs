@@ -1,0 +1,125 @@
+//! SQL and nothing else: one `Store` over SQLite or PostgreSQL, with a verb for every question the walk asks.
+//!
+//! Each verb is written once in `queries/`, as a plain function over `&mut Conn`, and compiled for both
+//! databases; the table at the end of this file is the list of what the store can do. A `read` takes any
+//! connection; a `write` is one transaction.
+
+mod pool;
+#[allow(clippy::duplicate_mod)]
+mod postgres;
+mod records;
+#[allow(clippy::duplicate_mod)]
+mod sqlite;
+
+pub use pool::{Store, StoreError};
+pub use records::*;
+
+use crate::domain::{
+    Attachment, AttachmentId, Conversation, InterfaceType, Message, MessageId, NewMessage, PlannedSend, Session,
+    SessionId, Turn, TurnId, UserId,
+};
+use chrono::{DateTime, Utc};
+use pool::Pool;
+
+macro_rules! verbs {
+    ($($room:ident { $($kind:ident $verb:ident($($arg:ident: $type:ty),*) -> $out:ty;)* })*) => {
+        impl Store {
+            $($(
+                pub async fn $verb(&self, $($arg: $type),*) -> Result<$out, StoreError> {
+                    verbs!(@$kind self, $room, $verb($($arg),*))
+                }
+            )*)*
+        }
+    };
+    (@read $store:ident, $room:ident, $verb:ident($($arg:ident),*)) => {
+        match &*$store.pool {
+            Pool::Sqlite { read, .. } => sqlite::$room::$verb(&mut *read.acquire().await?, $($arg),*).await,
+            Pool::Postgres(pool) => postgres::$room::$verb(&mut *pool.acquire().await?, $($arg),*).await,
+        }
+    };
+    (@write $store:ident, $room:ident, $verb:ident($($arg:ident),*)) => {
+        match &*$store.pool {
+            Pool::Sqlite { write, .. } => {
+                let mut transaction = write.begin_with("BEGIN IMMEDIATE").await?;
+                let out = sqlite::$room::$verb(&mut *transaction, $($arg),*).await?;
+                transaction.commit().await?;
+                Ok(out)
+            }
+            Pool::Postgres(pool) => {
+                let mut transaction = pool.begin().await?;
+                let out = postgres::$room::$verb(&mut *transaction, $($arg),*).await?;
+                transaction.commit().await?;
+                Ok(out)
+            }
+        }
+    };
+}
+
+verbs! {
+    history {
+        write add_message(message: &NewMessage) -> MessageId;
+        write add_message_with(message: &NewMessage, made: &[Attachment]) -> MessageId;
+        read message(id: MessageId) -> Option<Message>;
+        read find_message(place: &Conversation, shown_id: &str) -> Option<Found>;
+        read recent_messages(session: SessionId, before: MessageId, since: DateTime<Utc>, limit: i64) -> Vec<Message>;
+        read recent_by_conversation(since: DateTime<Utc>, limit: i64) -> Vec<(Conversation, Vec<Message>)>;
+        read thread(root: MessageId) -> Vec<Message>;
+        read messages_of_turn(turn: TurnId) -> Vec<Message>;
+        read inputs_of_turn(turn: TurnId) -> Vec<Message>;
+        read messages_of_album(place: &Conversation, album: &str) -> Vec<Message>;
+        read messages_of_session(session: SessionId) -> Vec<Message>;
+        write set_interface_id(id: MessageId, shown_id: &str) -> ();
+        write edit_message(place: &Conversation, shown_id: &str, content: &str) -> bool;
+    }
+    attachments {
+        read attachment(place: &Conversation, id: AttachmentId) -> Option<Attachment>;
+        read attachments(place: &Conversation, ids: &[AttachmentId]) -> Vec<Attachment>;
+        read attachment_anywhere(id: AttachmentId) -> Option<Attachment>;
+        read recent_attachments(place: &Conversation, since: DateTime<Utc>, limit: i64) -> Vec<Attachment>;
+        read bytes_kept(place: &Conversation) -> i64;
+    }
+    sessions {
+        write start_session(place: &Conversation, user: &UserId) -> SessionId;
+        write ensure_session(place: &Conversation, user: &UserId) -> SessionId;
+        read current_session(place: &Conversation) -> Option<Session>;
+        read sessions_of(user: &UserId, limit: i64, offset: i64) -> Vec<Session>;
+    }
+    people {
+        read owners(interface: InterfaceType) -> Vec<UserId>;
+        write become_owner(interface: InterfaceType, user: &UserId) -> bool;
+        write should_tell_stranger(interface: InterfaceType, user: &UserId, since: DateTime<Utc>) -> bool;
+    }
+    inbox {
+        write receive_updates(updates: &[NewUpdate]) -> Vec<InboxRow>;
+        read unhandled_updates() -> Vec<InboxRow>;
+        write park_updates(parked: &[Parked]) -> ();
+        write close_update(inbox_id: i64) -> ();
+        write close_updates(inbox_ids: &[i64]) -> ();
+        write skip_update(inbox_id: i64, note: &str) -> ();
+        read waiting_groups() -> Vec<WaitingGroup>;
+        read waiting_updates(conversation_id: &str, sender_id: &str) -> Vec<InboxRow>;
+        write prune_inbox(before: DateTime<Utc>) -> u64;
+    }
+    turns {
+        write file(filing: &Filing) -> Filed;
+        write claim_turn() -> Option<Turn>;
+        read turn(id: TurnId) -> Option<Turn>;
+        write finish_turn(finish: &Finish<'_>) -> MessageId;
+        write cancel_turns(place: &Conversation) -> Vec<TurnId>;
+        write recover_turns() -> u64;
+        read open_turns() -> i64;
+    }
+    outbox {
+        write answer_update(inbox_ids: &[i64], place: &Conversation, reply_to: Option<&str>, sends: &[PlannedSend]) -> ();
+        read conversations_to_send(interface: InterfaceType) -> Vec<Conversation>;
+        read next_send(place: &Conversation) -> Option<OutboxRow>;
+        write claim_send(outbox_id: i64) -> bool;
+        write send_done(send: &OutboxRow, shown_ids: &[String]) -> ();
+        write send_again(outbox_id: i64, not_before: DateTime<Utc>, error: &str) -> ();
+        write reshape_send(outbox_id: i64, send: &PlannedSend, reply_to: Option<&str>, error: &str) -> ();
+        write send_unknown(outbox_id: i64, error: &str) -> ();
+        write send_failed(outbox_id: i64, error: &str) -> ();
+        write recover_sends() -> u64;
+        read troubled_sends(limit: i64) -> Vec<OutboxRow>;
+    }
+}

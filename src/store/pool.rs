@@ -1,0 +1,159 @@
+//! Opening a database by its URL, and what can go wrong with it.
+
+use sqlx::{
+    Connection as _, SqlSafeStr as _,
+    migrate::{Migration, MigrationType, Migrator},
+    postgres::{PgConnectOptions, PgPool, PgPoolOptions},
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous},
+};
+use std::{str::FromStr as _, time::Duration};
+
+/// Why a verb failed, by what the caller does next.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database cannot be reached just now: keep what you have and try again.
+    #[error("the database is not reachable: {0}")]
+    Unavailable(sqlx::Error),
+    /// Somebody else did it first: drop your copy.
+    #[error("already done elsewhere")]
+    AlreadyDone,
+    /// The URL or the file is wrong: tell the person who runs the bot.
+    #[error("{0}")]
+    Unusable(String),
+    /// A bug of ours: log it and give up on this one thing.
+    #[error("the database refused a query: {0}")]
+    Broken(sqlx::Error),
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        use sqlx::Error as E;
+        match &error {
+            E::Io(_) | E::Tls(_) | E::PoolTimedOut | E::PoolClosed | E::WorkerCrashed => Self::Unavailable(error),
+            E::Database(e) => match e.code().as_deref() {
+                // SQLITE_BUSY and _LOCKED; PostgreSQL: connection trouble, shutting down, serialization.
+                Some("5" | "6" | "261" | "517" | "57P01" | "57P02" | "57P03" | "40001" | "40P01") => {
+                    Self::Unavailable(error)
+                }
+                Some(code) if code.starts_with("08") || code.starts_with("53") => Self::Unavailable(error),
+                _ => Self::Broken(error),
+            },
+            _ => Self::Broken(error),
+        }
+    }
+}
+
+pub(super) enum Pool {
+    /// One writer, so that writers queue here instead of spinning on SQLite's lock.
+    Sqlite {
+        write: SqlitePool,
+        read: SqlitePool,
+    },
+    Postgres(PgPool),
+}
+
+/// The one way to the database. Cheap to clone.
+#[derive(Clone)]
+pub struct Store {
+    pub(super) pool: std::sync::Arc<Pool>,
+}
+
+impl Store {
+    /// Opens the database, creating the SQLite file if there is none, and brings its schema up to date.
+    pub async fn open(url: &str) -> Result<Self, StoreError> {
+        let pool = match url.split_once(':').map(|(scheme, _)| scheme) {
+            Some("sqlite") => open_sqlite(url).await?,
+            Some("postgres" | "postgresql") => open_postgres(url).await?,
+            _ => {
+                return Err(StoreError::Unusable(format!(
+                    "database.url is {url:?}; it must start with sqlite:// or postgres://"
+                )));
+            }
+        };
+        Ok(Self { pool: pool.into() })
+    }
+
+    pub fn kind(&self) -> &'static str {
+        match &*self.pool {
+            Pool::Sqlite { .. } => "SQLite",
+            Pool::Postgres(_) => "PostgreSQL",
+        }
+    }
+
+    pub async fn close(&self) {
+        match &*self.pool {
+            Pool::Sqlite { write, read } => {
+                read.close().await;
+                write.close().await;
+            }
+            Pool::Postgres(pool) => pool.close().await,
+        }
+    }
+}
+
+fn unusable(what: &str, error: impl std::fmt::Display) -> StoreError {
+    StoreError::Unusable(format!("{what}: {error}"))
+}
+
+async fn open_sqlite(url: &str) -> Result<Pool, StoreError> {
+    let options = SqliteConnectOptions::from_str(url)
+        .map_err(|e| unusable("database.url cannot be read", e))?
+        .create_if_missing(true)
+        .foreign_keys(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .busy_timeout(Duration::from_secs(10))
+        .pragma("cache_size", "-4096");
+    if let Some(folder) = options.get_filename().parent() {
+        std::fs::create_dir_all(folder)
+            .map_err(|e| unusable(&format!("the database folder {} cannot be made", folder.display()), e))?;
+    }
+    let write = SqlitePoolOptions::new()
+        .max_connections(1)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_before_acquire(false)
+        .connect_with(options.clone())
+        .await
+        .map_err(|e| unusable(&format!("the database {url} cannot be opened"), e))?;
+    migrator(SQLITE_MIGRATIONS).run(&write).await.map_err(migration_trouble)?;
+    let read = SqlitePoolOptions::new()
+        .max_connections(4)
+        .test_before_acquire(false)
+        .connect_lazy_with(options.optimize_on_close(true, 400));
+    Ok(Pool::Sqlite { write, read })
+}
+
+async fn open_postgres(url: &str) -> Result<Pool, StoreError> {
+    let options = PgConnectOptions::from_str(url).map_err(|e| unusable("database.url cannot be read", e))?;
+    // One plain connection first: the pool would retry a wrong password for its whole time-out.
+    let mut first = sqlx::postgres::PgConnection::connect_with(&options)
+        .await
+        .map_err(|e| unusable("PostgreSQL does not let us in", e))?;
+    migrator(POSTGRES_MIGRATIONS).run(&mut first).await.map_err(migration_trouble)?;
+    first.close().await?;
+    let pool = PgPoolOptions::new()
+        .max_connections(10)
+        .acquire_timeout(Duration::from_secs(10))
+        .connect_lazy_with(options);
+    Ok(Pool::Postgres(pool))
+}
+
+/// Version, name and text of each migration, oldest first.
+pub(super) type Migrations = &'static [(i64, &'static str, &'static str)];
+
+pub(super) const SQLITE_MIGRATIONS: Migrations =
+    &[(1, "core", include_str!("../../migrations/sqlite/0001_core.sql"))];
+pub(super) const POSTGRES_MIGRATIONS: Migrations =
+    &[(1, "core", include_str!("../../migrations/postgres/0001_core.sql"))];
+
+fn migrator(migrations: Migrations) -> Migrator {
+    let migrations = migrations.iter().map(|&(version, name, sql)| {
+        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    });
+    Migrator::with_migrations(migrations.collect())
+}
+
+fn migration_trouble(error: sqlx::migrate::MigrateError) -> StoreError {
+    unusable("the database schema cannot be brought up to date", error)
+}

@@ -1,0 +1,142 @@
+//! What is known of stored files. The bytes are in the object store.
+
+use super::{
+    Conn, Db,
+    rows::{self, ATTACHMENT},
+};
+use crate::{
+    domain::{Attachment, AttachmentId, Conversation, MessageId},
+    store::StoreError,
+};
+use chrono::{DateTime, Utc};
+use sqlx::{AssertSqlSafe, QueryBuilder, Row as _, types::Json};
+
+pub async fn add_attachment(conn: &mut Conn, attachment: &Attachment) -> Result<(), StoreError> {
+    let a = attachment;
+    sqlx::query::<Db>(
+        "INSERT INTO attachment_metadata (attachment_id, conversation_id, interface_type, source, sha256, mime_type, \
+         filename, description, size, width, height, object_key, created_at, parents, recipe) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+    )
+    .bind(a.attachment_id.to_string())
+    .bind(&a.conversation.id)
+    .bind(a.conversation.interface.as_str())
+    .bind(a.source.as_str())
+    .bind(&a.sha256)
+    .bind(&a.mime_type)
+    .bind(&a.filename)
+    .bind(&a.description)
+    .bind(a.size)
+    .bind(a.width)
+    .bind(a.height)
+    .bind(&a.object_key)
+    .bind(a.created_at)
+    .bind(Json(&a.parents))
+    .bind(a.recipe.as_ref().map(Json))
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn link(
+    conn: &mut Conn,
+    message: MessageId,
+    position: usize,
+    attachment: AttachmentId,
+    carried_by: Option<&String>,
+) -> Result<(), StoreError> {
+    sqlx::query::<Db>(
+        "INSERT INTO message_attachments (internal_id, position, attachment_id, interface_message_id) \
+         VALUES ($1, $2, $3, $4)",
+    )
+    .bind(message.0)
+    .bind(position as i64)
+    .bind(attachment.to_string())
+    .bind(carried_by)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Only a conversation's own files are ever found: an id from elsewhere is as good as unknown.
+pub async fn attachment(
+    conn: &mut Conn,
+    place: &Conversation,
+    id: AttachmentId,
+) -> Result<Option<Attachment>, StoreError> {
+    let sql = format!(
+        "SELECT {ATTACHMENT} FROM attachment_metadata f \
+         WHERE f.attachment_id = $1 AND f.interface_type = $2 AND f.conversation_id = $3"
+    );
+    let row = sqlx::query::<Db>(AssertSqlSafe(sql))
+        .bind(id.to_string())
+        .bind(place.interface.as_str())
+        .bind(&place.id)
+        .fetch_optional(conn)
+        .await?;
+    Ok(row.as_ref().map(rows::attachment).transpose()?)
+}
+
+/// Those of `ids` that are the conversation's own, in the order asked for.
+pub async fn attachments(
+    conn: &mut Conn,
+    place: &Conversation,
+    ids: &[AttachmentId],
+) -> Result<Vec<Attachment>, StoreError> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut query = QueryBuilder::<Db>::new(format!(
+        "SELECT {ATTACHMENT} FROM attachment_metadata f WHERE f.interface_type = "
+    ));
+    query.push_bind(place.interface.as_str()).push(" AND f.conversation_id = ").push_bind(&place.id);
+    query.push(" AND f.attachment_id IN (");
+    let mut list = query.separated(", ");
+    for id in ids {
+        list.push_bind(id.to_string());
+    }
+    query.push(")");
+    let found = rows::attachments(query.build().fetch_all(conn).await?)?;
+    Ok(ids.iter().filter_map(|id| found.iter().find(|a| a.attachment_id == *id).cloned()).collect())
+}
+
+/// The conversation's files since then, newest first.
+pub async fn recent_attachments(
+    conn: &mut Conn,
+    place: &Conversation,
+    since: DateTime<Utc>,
+    limit: i64,
+) -> Result<Vec<Attachment>, StoreError> {
+    let sql = format!(
+        "SELECT {ATTACHMENT} FROM attachment_metadata f WHERE f.interface_type = $1 AND f.conversation_id = $2 \
+         AND f.created_at >= $3 ORDER BY f.created_at DESC LIMIT $4"
+    );
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
+        .bind(place.interface.as_str())
+        .bind(&place.id)
+        .bind(since)
+        .bind(limit)
+        .fetch_all(conn)
+        .await?;
+    Ok(rows::attachments(rows)?)
+}
+
+/// How many bytes a conversation's files add up to.
+pub async fn bytes_kept(conn: &mut Conn, place: &Conversation) -> Result<i64, StoreError> {
+    let row = sqlx::query::<Db>(
+        "SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) AS total FROM attachment_metadata \
+         WHERE interface_type = $1 AND conversation_id = $2",
+    )
+    .bind(place.interface.as_str())
+    .bind(&place.id)
+    .fetch_one(conn)
+    .await?;
+    Ok(row.try_get("total")?)
+}
+
+/// The attachment behind an id whoever asks: for the sender and the local page, which serve what was filed.
+pub async fn attachment_anywhere(conn: &mut Conn, id: AttachmentId) -> Result<Option<Attachment>, StoreError> {
+    let sql = format!("SELECT {ATTACHMENT} FROM attachment_metadata f WHERE f.attachment_id = $1");
+    let row = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(id.to_string()).fetch_optional(conn).await?;
+    Ok(row.as_ref().map(rows::attachment).transpose()?)
+}

@@ -1,0 +1,277 @@
+//! Messages: adding them, finding them by what a person replies to, and reading them back as a prompt needs them.
+
+use super::{
+    Conn, Db, attachments,
+    rows::{self, MESSAGE},
+    sessions,
+};
+use crate::{
+    domain::{AttachmentId, Conversation, Message, MessageId, NewMessage, Role, SessionId, TurnId},
+    store::{Found, StoreError},
+};
+use chrono::{DateTime, Utc};
+use sqlx::{AssertSqlSafe, Row as _, types::Json};
+
+/// Adds one message with its links to attachments, whose rows must exist, and counts it in its session.
+pub async fn add_message(conn: &mut Conn, message: &NewMessage) -> Result<MessageId, StoreError> {
+    let m = message;
+    let row = sqlx::query::<Db>(
+        "INSERT INTO message_history (interface_type, conversation_id, session_id, interface_message_id, turn_id, \
+         thread_root_id, timestamp, role, content, tool_calls, tool_call_id, tool_name, agent_id, user_id, \
+         reasoning_info, provider_metadata, error, reply, album_id) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) \
+         RETURNING internal_id",
+    )
+    .bind(m.conversation.interface.as_str())
+    .bind(&m.conversation.id)
+    .bind(m.session_id.to_string())
+    .bind(&m.interface_message_id)
+    .bind(m.turn_id.map(|id| id.to_string()))
+    .bind(m.thread_root_id.map(|id| id.0))
+    .bind(m.timestamp)
+    .bind(m.role.as_str())
+    .bind(without_nul(&m.content))
+    .bind((!m.tool_calls.is_empty()).then(|| Json(&m.tool_calls)))
+    .bind(&m.tool_call_id)
+    .bind(&m.tool_name)
+    .bind(&m.agent_id)
+    .bind(m.user_id.as_ref().map(|id| &id.0))
+    .bind(m.reasoning_info.as_ref().map(Json))
+    .bind(m.provider_metadata.as_ref().map(Json))
+    .bind(&m.error)
+    .bind(m.reply.as_ref().map(Json))
+    .bind(&m.album_id)
+    .fetch_one(&mut *conn)
+    .await?;
+    let id: i64 = row.try_get("internal_id")?;
+    for (position, attachment) in m.attachments.iter().enumerate() {
+        // A person's message carries its file itself; what the bot sends gets its id when it is sent.
+        let carried_by = (m.role == Role::User).then_some(m.interface_message_id.as_ref()).flatten();
+        attachments::link(conn, MessageId(id), position, *attachment, carried_by).await?;
+    }
+    sessions::count_message(conn, m).await?;
+    Ok(MessageId(id))
+}
+
+/// PostgreSQL has no place for NUL in text.
+fn without_nul(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.contains('\0') { text.replace('\0', "").into() } else { text.into() }
+}
+
+/// Adds what a tool made and the message that tells of it, together.
+pub async fn add_message_with(
+    conn: &mut Conn,
+    message: &NewMessage,
+    made: &[crate::domain::Attachment],
+) -> Result<MessageId, StoreError> {
+    for attachment in made {
+        attachments::add_attachment(conn, attachment).await?;
+    }
+    add_message(conn, message).await
+}
+
+pub async fn message(conn: &mut Conn, id: MessageId) -> Result<Option<Message>, StoreError> {
+    let sql = format!("SELECT {MESSAGE} FROM message_history m WHERE m.internal_id = $1");
+    let row = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(id.0).fetch_optional(conn).await?;
+    Ok(row.as_ref().map(rows::message).transpose()?)
+}
+
+/// The message a person sees under this id in this conversation, and the one attachment it shows:
+/// a message of its own, one photo of an album we sent, or a later piece of a long answer.
+pub async fn find_message(conn: &mut Conn, place: &Conversation, shown_id: &str) -> Result<Option<Found>, StoreError> {
+    let sql = format!(
+        "SELECT {MESSAGE}, c.attachment_id AS shown FROM ( \
+           SELECT internal_id, NULL AS attachment_id, 2 AS rank FROM message_history \
+            WHERE interface_type = $1 AND conversation_id = $2 AND interface_message_id = $3 \
+           UNION ALL \
+           SELECT a.internal_id, a.attachment_id, 1 AS rank FROM message_attachments a \
+             JOIN message_history h ON h.internal_id = a.internal_id \
+            WHERE a.interface_message_id = $3 AND h.interface_type = $1 AND h.conversation_id = $2 \
+           UNION ALL \
+           SELECT internal_id, NULL AS attachment_id, 3 AS rank FROM message_chunks \
+            WHERE interface_type = $1 AND conversation_id = $2 AND interface_message_id = $3 \
+         ) c JOIN message_history m ON m.internal_id = c.internal_id ORDER BY c.rank LIMIT 1"
+    );
+    let row = sqlx::query::<Db>(AssertSqlSafe(sql))
+        .bind(place.interface.as_str())
+        .bind(&place.id)
+        .bind(shown_id)
+        .fetch_optional(conn)
+        .await?;
+    let Some(row) = row else { return Ok(None) };
+    let shown: Option<String> = row.try_get("shown")?;
+    Ok(Some(Found { message: rows::message(&row)?, attachment: shown.and_then(|id| id.parse().ok()) }))
+}
+
+/// The newest messages of a session before `before`, oldest first.
+pub async fn recent_messages(
+    conn: &mut Conn,
+    session: SessionId,
+    before: MessageId,
+    since: DateTime<Utc>,
+    limit: i64,
+) -> Result<Vec<Message>, StoreError> {
+    let sql = format!(
+        "SELECT {MESSAGE} FROM message_history m WHERE m.session_id = $1 AND m.internal_id < $2 \
+         AND m.timestamp >= $3 ORDER BY m.internal_id DESC LIMIT $4"
+    );
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
+        .bind(session.to_string())
+        .bind(before.0)
+        .bind(since)
+        .bind(limit)
+        .fetch_all(conn)
+        .await?;
+    let mut messages = rows::messages(rows)?;
+    messages.reverse();
+    Ok(messages)
+}
+
+/// The newest messages of every conversation, the conversation with the newest first; each oldest first.
+pub async fn recent_by_conversation(
+    conn: &mut Conn,
+    since: DateTime<Utc>,
+    limit: i64,
+) -> Result<Vec<(Conversation, Vec<Message>)>, StoreError> {
+    let sql = format!(
+        "SELECT {MESSAGE} FROM message_history m JOIN ( \
+           SELECT internal_id, ROW_NUMBER() OVER ( \
+             PARTITION BY interface_type, conversation_id ORDER BY internal_id DESC) AS place \
+           FROM message_history WHERE timestamp >= $1 AND role <> 'tool' \
+         ) newest ON newest.internal_id = m.internal_id WHERE newest.place <= $2 ORDER BY m.internal_id DESC"
+    );
+    let found = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(since).bind(limit).fetch_all(conn).await?;
+    let mut grouped: Vec<(Conversation, Vec<Message>)> = Vec::new();
+    for message in rows::messages(found)? {
+        match grouped.iter_mut().find(|(place, _)| *place == message.conversation) {
+            Some((_, messages)) => messages.insert(0, message),
+            None => grouped.push((message.conversation.clone(), vec![message])),
+        }
+    }
+    Ok(grouped)
+}
+
+/// The root or its children, oldest first. Two index walks; an OR would scan the conversation.
+pub async fn thread(conn: &mut Conn, root: MessageId) -> Result<Vec<Message>, StoreError> {
+    let sql = format!(
+        "SELECT {MESSAGE} FROM message_history m WHERE m.internal_id = $1 \
+         UNION ALL SELECT {MESSAGE} FROM message_history m WHERE m.thread_root_id = $1 ORDER BY internal_id"
+    );
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(root.0).fetch_all(conn).await?;
+    Ok(rows::messages(rows)?)
+}
+
+/// What the agent and its tools said in a turn, in order. The person's messages are the turn's inputs.
+pub async fn messages_of_turn(conn: &mut Conn, turn: TurnId) -> Result<Vec<Message>, StoreError> {
+    let sql = format!("SELECT {MESSAGE} FROM message_history m WHERE m.turn_id = $1 ORDER BY m.internal_id");
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(turn.to_string()).fetch_all(conn).await?;
+    Ok(rows::messages(rows)?)
+}
+
+/// The messages a turn answers, in order.
+pub async fn inputs_of_turn(conn: &mut Conn, turn: TurnId) -> Result<Vec<Message>, StoreError> {
+    let sql = format!(
+        "SELECT {MESSAGE} FROM turn_inputs i JOIN message_history m ON m.internal_id = i.internal_id \
+         WHERE i.turn_id = $1 ORDER BY m.internal_id"
+    );
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(turn.to_string()).fetch_all(conn).await?;
+    Ok(rows::messages(rows)?)
+}
+
+/// The messages of one album, in order.
+pub async fn messages_of_album(
+    conn: &mut Conn,
+    place: &Conversation,
+    album: &str,
+) -> Result<Vec<Message>, StoreError> {
+    let sql = format!(
+        "SELECT {MESSAGE} FROM message_history m WHERE m.interface_type = $1 AND m.conversation_id = $2 \
+         AND m.album_id = $3 ORDER BY m.internal_id"
+    );
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
+        .bind(place.interface.as_str())
+        .bind(&place.id)
+        .bind(album)
+        .fetch_all(conn)
+        .await?;
+    Ok(rows::messages(rows)?)
+}
+
+/// Everything of one session, oldest first.
+pub async fn messages_of_session(conn: &mut Conn, session: SessionId) -> Result<Vec<Message>, StoreError> {
+    let sql = format!("SELECT {MESSAGE} FROM message_history m WHERE m.session_id = $1 ORDER BY m.internal_id");
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(session.to_string()).fetch_all(conn).await?;
+    Ok(rows::messages(rows)?)
+}
+
+/// A message was sent: this is the id people see it under. A first id goes to the message itself, later
+/// ones (the next chunks of a long text) beside it.
+pub async fn set_interface_id(conn: &mut Conn, id: MessageId, shown_id: &str) -> Result<(), StoreError> {
+    let done = sqlx::query::<Db>(
+        "UPDATE message_history SET interface_message_id = $2 \
+         WHERE internal_id = $1 AND interface_message_id IS NULL",
+    )
+    .bind(id.0)
+    .bind(shown_id)
+    .execute(&mut *conn)
+    .await?;
+    if done.rows_affected() == 0 {
+        sqlx::query::<Db>(
+            "INSERT INTO message_chunks (interface_type, conversation_id, interface_message_id, internal_id) \
+             SELECT interface_type, conversation_id, $2, internal_id FROM message_history \
+             WHERE internal_id = $1 ON CONFLICT DO NOTHING",
+        )
+        .bind(id.0)
+        .bind(shown_id)
+        .execute(conn)
+        .await?;
+    }
+    Ok(())
+}
+
+/// One photo of an answer was sent: this is the id people see it under.
+pub async fn set_attachment_interface_id(
+    conn: &mut Conn,
+    message: MessageId,
+    attachment: AttachmentId,
+    shown_id: &str,
+) -> Result<(), StoreError> {
+    sqlx::query::<Db>(
+        "UPDATE message_attachments SET interface_message_id = $3 \
+         WHERE internal_id = $1 AND attachment_id = $2",
+    )
+    .bind(message.0)
+    .bind(attachment.to_string())
+    .bind(shown_id)
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query::<Db>(
+        "UPDATE message_history SET interface_message_id = $2 \
+         WHERE internal_id = $1 AND interface_message_id IS NULL",
+    )
+    .bind(message.0)
+    .bind(shown_id)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// A person edited what they wrote. False if we never had it.
+pub async fn edit_message(
+    conn: &mut Conn,
+    place: &Conversation,
+    shown_id: &str,
+    content: &str,
+) -> Result<bool, StoreError> {
+    let done = sqlx::query::<Db>(
+        "UPDATE message_history SET content = $4 \
+         WHERE interface_type = $1 AND conversation_id = $2 AND interface_message_id = $3 AND role = 'user'",
+    )
+    .bind(place.interface.as_str())
+    .bind(&place.id)
+    .bind(shown_id)
+    .bind(without_nul(content))
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() > 0)
+}

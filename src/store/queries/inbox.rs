@@ -1,0 +1,143 @@
+//! Updates as they came: in before they are acknowledged, out only with the history rows they became.
+
+use super::{Conn, Db};
+use crate::{
+    domain::InterfaceType,
+    store::{InboxRow, NewUpdate, Parked, StoreError, WaitingGroup},
+};
+use chrono::{DateTime, Utc};
+use sqlx::{QueryBuilder, Row as _};
+
+/// Keeps all updates not seen before; returns those.
+pub async fn receive_updates(conn: &mut Conn, updates: &[NewUpdate]) -> Result<Vec<InboxRow>, StoreError> {
+    if updates.is_empty() {
+        return Ok(Vec::new());
+    }
+    let now = Utc::now();
+    let mut query = QueryBuilder::<Db>::new("INSERT INTO inbox (update_key, raw, arrived_at, state) ");
+    query.push_values(updates, |mut row, update| {
+        row.push_bind(&update.key).push_bind(&update.raw).push_bind(now).push("'received'");
+    });
+    query.push(" ON CONFLICT (update_key) DO NOTHING RETURNING inbox_id, raw");
+    let mut rows = rows(query.build().fetch_all(conn).await?)?;
+    rows.sort_by_key(|row| row.inbox_id);
+    Ok(rows)
+}
+
+fn rows(rows: Vec<super::Row>) -> Result<Vec<InboxRow>, StoreError> {
+    rows.iter()
+        .map(|row| Ok(InboxRow { inbox_id: row.try_get("inbox_id")?, raw: row.try_get("raw")? }))
+        .collect()
+}
+
+/// Updates no handler has looked at yet, in order: what a crash left behind.
+pub async fn unhandled_updates(conn: &mut Conn) -> Result<Vec<InboxRow>, StoreError> {
+    let found = sqlx::query::<Db>("SELECT inbox_id, raw FROM inbox WHERE state = 'received' ORDER BY inbox_id")
+        .fetch_all(conn)
+        .await?;
+    rows(found)
+}
+
+/// Messages that wait for their batch to be complete.
+pub async fn park_updates(conn: &mut Conn, parked: &[Parked]) -> Result<(), StoreError> {
+    for update in parked {
+        sqlx::query::<Db>(
+            "UPDATE inbox SET state = 'waiting', conversation_id = $2, sender_id = $3, album_id = $4 \
+             WHERE inbox_id = $1 AND state = 'received'",
+        )
+        .bind(update.inbox_id)
+        .bind(&update.conversation_id)
+        .bind(&update.sender_id)
+        .bind(&update.album_id)
+        .execute(&mut *conn)
+        .await?;
+    }
+    Ok(())
+}
+
+/// Nothing (more) is to be done for this update.
+pub async fn close_update(conn: &mut Conn, inbox_id: i64) -> Result<(), StoreError> {
+    close_updates(conn, &[inbox_id]).await
+}
+
+/// Closes rows that are still open; if any was closed by someone else, nothing happens at all.
+pub async fn close_updates(conn: &mut Conn, inbox_ids: &[i64]) -> Result<(), StoreError> {
+    for id in inbox_ids {
+        let done =
+            sqlx::query::<Db>("UPDATE inbox SET state = 'done' WHERE inbox_id = $1 AND state IN ('received', 'waiting')")
+                .bind(id)
+                .execute(&mut *conn)
+                .await?;
+        if done.rows_affected() == 0 {
+            return Err(StoreError::AlreadyDone);
+        }
+    }
+    Ok(())
+}
+
+/// An update that cannot be understood is kept, with the reason, and passed over.
+pub async fn skip_update(conn: &mut Conn, inbox_id: i64, note: &str) -> Result<(), StoreError> {
+    sqlx::query::<Db>("UPDATE inbox SET state = 'skipped', note = $2 WHERE inbox_id = $1")
+        .bind(inbox_id)
+        .bind(note)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// What waits, by conversation and sender.
+pub async fn waiting_groups(conn: &mut Conn) -> Result<Vec<WaitingGroup>, StoreError> {
+    let rows = sqlx::query::<Db>(
+        "SELECT w.conversation_id, w.sender_id, MIN(w.arrived_at) AS first_arrival, \
+         MAX(w.arrived_at) AS last_arrival, COUNT(w.album_id) AS album_items, \
+         (SELECT COUNT(*) FROM turns t WHERE t.interface_type = $1 AND t.conversation_id = w.conversation_id \
+          AND t.state IN ('pending', 'running')) AS open_turns, \
+         (SELECT COUNT(*) FROM turns t JOIN turn_inputs i ON i.turn_id = t.turn_id \
+          JOIN message_history m ON m.internal_id = i.internal_id \
+          WHERE t.interface_type = $1 AND t.conversation_id = w.conversation_id AND t.state = 'pending' \
+          AND m.album_id IN (SELECT x.album_id FROM inbox x WHERE x.state = 'waiting' \
+            AND x.conversation_id = w.conversation_id AND x.sender_id = w.sender_id)) AS joinable \
+         FROM inbox w WHERE w.state = 'waiting' GROUP BY w.conversation_id, w.sender_id ORDER BY MIN(w.inbox_id)",
+    )
+    .bind(InterfaceType::Telegram.as_str())
+    .fetch_all(conn)
+    .await?;
+    rows.iter()
+        .map(|row| {
+            Ok(WaitingGroup {
+                conversation_id: row.try_get("conversation_id")?,
+                sender_id: row.try_get("sender_id")?,
+                first_arrival: row.try_get("first_arrival")?,
+                last_arrival: row.try_get("last_arrival")?,
+                has_album: row.try_get::<i64, _>("album_items")? > 0,
+                busy: row.try_get::<i64, _>("open_turns")? > 0,
+                joins_pending: row.try_get::<i64, _>("joinable")? > 0,
+            })
+        })
+        .collect()
+}
+
+pub async fn waiting_updates(
+    conn: &mut Conn,
+    conversation_id: &str,
+    sender_id: &str,
+) -> Result<Vec<InboxRow>, StoreError> {
+    let found = sqlx::query::<Db>(
+        "SELECT inbox_id, raw FROM inbox WHERE state = 'waiting' AND conversation_id = $1 AND sender_id = $2 \
+         ORDER BY inbox_id",
+    )
+    .bind(conversation_id)
+    .bind(sender_id)
+    .fetch_all(conn)
+    .await?;
+    rows(found)
+}
+
+/// Forgets handled updates older than this; what was skipped is kept.
+pub async fn prune_inbox(conn: &mut Conn, before: DateTime<Utc>) -> Result<u64, StoreError> {
+    let done = sqlx::query::<Db>("DELETE FROM inbox WHERE state = 'done' AND arrived_at < $1")
+        .bind(before)
+        .execute(conn)
+        .await?;
+    Ok(done.rows_affected())
+}

@@ -1,0 +1,54 @@
+//! Who paired with the bot, and which strangers were told that it is private.
+
+use super::{Conn, Db};
+use crate::{
+    domain::{InterfaceType, UserId},
+    store::StoreError,
+};
+use chrono::{DateTime, Utc};
+use sqlx::Row as _;
+
+pub async fn owners(conn: &mut Conn, interface: InterfaceType) -> Result<Vec<UserId>, StoreError> {
+    let rows = sqlx::query::<Db>("SELECT user_id FROM people WHERE interface_type = $1 AND standing = 'owner'")
+        .bind(interface.as_str())
+        .fetch_all(conn)
+        .await?;
+    Ok(rows.iter().map(|row| row.try_get("user_id").map(UserId)).collect::<Result<_, _>>()?)
+}
+
+/// Makes this person the owner if there is none yet; says whether they are now.
+pub async fn become_owner(conn: &mut Conn, interface: InterfaceType, user: &UserId) -> Result<bool, StoreError> {
+    let done = sqlx::query::<Db>(
+        "INSERT INTO people (interface_type, user_id, standing, since) \
+         SELECT $1, $2, 'owner', $3 WHERE NOT EXISTS \
+           (SELECT 1 FROM people WHERE interface_type = $1 AND standing = 'owner') \
+         ON CONFLICT (interface_type, user_id) DO UPDATE SET standing = 'owner', since = $3",
+    )
+    .bind(interface.as_str())
+    .bind(&user.0)
+    .bind(Utc::now())
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// True if this stranger was not told since `since`; then they count as told now.
+pub async fn should_tell_stranger(
+    conn: &mut Conn,
+    interface: InterfaceType,
+    user: &UserId,
+    since: DateTime<Utc>,
+) -> Result<bool, StoreError> {
+    let done = sqlx::query::<Db>(
+        "INSERT INTO people (interface_type, user_id, standing, since) VALUES ($1, $2, 'stranger', $3) \
+         ON CONFLICT (interface_type, user_id) DO UPDATE SET since = $3 \
+         WHERE people.standing = 'stranger' AND people.since < $4",
+    )
+    .bind(interface.as_str())
+    .bind(&user.0)
+    .bind(Utc::now())
+    .bind(since)
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() > 0)
+}

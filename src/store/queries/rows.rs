@@ -1,0 +1,133 @@
+//! Rows to domain types, for whichever database these queries are compiled for.
+
+use super::Row;
+use crate::domain::{Attachment, Conversation, Message, MessageId, Recipe, Session, Turn, UserId};
+use sqlx::{Row as _, types::Json};
+use std::str::FromStr;
+
+/// Text columns that hold one of our own types; anything else in them is a broken row.
+pub fn parsed<T: FromStr<Err: std::fmt::Display>>(row: &Row, column: &str) -> Result<T, sqlx::Error> {
+    let text: String = row.try_get(column)?;
+    text.parse().map_err(|e| broken(column, &e))
+}
+
+fn parsed_opt<T: FromStr<Err: std::fmt::Display>>(row: &Row, column: &str) -> Result<Option<T>, sqlx::Error> {
+    let text: Option<String> = row.try_get(column)?;
+    text.map(|t| t.parse().map_err(|e| broken(column, &e))).transpose()
+}
+
+fn broken(column: &str, error: &dyn std::fmt::Display) -> sqlx::Error {
+    sqlx::Error::ColumnDecode { index: column.to_owned(), source: error.to_string().into() }
+}
+
+/// Ids gathered by `string_agg(…, ',')`.
+fn id_list<T: FromStr<Err: std::fmt::Display>>(row: &Row, column: &str) -> Result<Vec<T>, sqlx::Error> {
+    let text: Option<String> = row.try_get(column)?;
+    let text = text.unwrap_or_default();
+    text.split(',').filter(|part| !part.is_empty()).map(|id| id.parse().map_err(|e| broken(column, &e))).collect()
+}
+
+fn json<T: serde::de::DeserializeOwned>(row: &Row, column: &str) -> Result<Option<T>, sqlx::Error> {
+    let value: Option<Json<serde_json::Value>> = row.try_get(column)?;
+    value.map(|Json(v)| serde_json::from_value(v).map_err(|e| broken(column, &e))).transpose()
+}
+
+pub fn conversation(row: &Row) -> Result<Conversation, sqlx::Error> {
+    Ok(Conversation { interface: parsed(row, "interface_type")?, id: row.try_get("conversation_id")? })
+}
+
+/// Every column of a message, and the ids of what it carries.
+pub const MESSAGE: &str = "m.internal_id, m.interface_type, m.conversation_id, m.session_id, m.interface_message_id, \
+     m.turn_id, m.thread_root_id, m.timestamp, m.role, m.content, m.tool_calls, m.tool_call_id, m.tool_name, \
+     m.agent_id, m.user_id, m.reasoning_info, m.provider_metadata, m.error, m.reply, m.album_id, \
+     (SELECT string_agg(a.attachment_id, ',' ORDER BY a.position) FROM message_attachments a \
+      WHERE a.internal_id = m.internal_id) AS attachment_ids";
+
+pub fn message(row: &Row) -> Result<Message, sqlx::Error> {
+    Ok(Message {
+        internal_id: MessageId(row.try_get("internal_id")?),
+        conversation: conversation(row)?,
+        session_id: parsed(row, "session_id")?,
+        interface_message_id: row.try_get("interface_message_id")?,
+        turn_id: parsed_opt(row, "turn_id")?,
+        thread_root_id: row.try_get::<Option<i64>, _>("thread_root_id")?.map(MessageId),
+        timestamp: row.try_get("timestamp")?,
+        role: parsed(row, "role")?,
+        content: row.try_get("content")?,
+        tool_calls: json(row, "tool_calls")?.unwrap_or_default(),
+        tool_call_id: row.try_get("tool_call_id")?,
+        tool_name: row.try_get("tool_name")?,
+        agent_id: row.try_get("agent_id")?,
+        user_id: row.try_get::<Option<String>, _>("user_id")?.map(UserId),
+        reasoning_info: json(row, "reasoning_info")?,
+        provider_metadata: json(row, "provider_metadata")?,
+        error: row.try_get("error")?,
+        reply: json(row, "reply")?,
+        album_id: row.try_get("album_id")?,
+        attachments: id_list(row, "attachment_ids")?,
+    })
+}
+
+pub fn messages(rows: Vec<Row>) -> Result<Vec<Message>, sqlx::Error> {
+    rows.iter().map(message).collect()
+}
+
+pub const ATTACHMENT: &str = "f.attachment_id, f.conversation_id, f.interface_type, f.source, f.sha256, f.mime_type, \
+     f.filename, f.description, f.size, f.width, f.height, f.object_key, f.created_at, f.parents, f.recipe";
+
+pub fn attachment(row: &Row) -> Result<Attachment, sqlx::Error> {
+    Ok(Attachment {
+        attachment_id: parsed(row, "attachment_id")?,
+        conversation: conversation(row)?,
+        source: parsed(row, "source")?,
+        sha256: row.try_get("sha256")?,
+        mime_type: row.try_get("mime_type")?,
+        filename: row.try_get("filename")?,
+        description: row.try_get("description")?,
+        size: row.try_get("size")?,
+        width: row.try_get("width")?,
+        height: row.try_get("height")?,
+        object_key: row.try_get("object_key")?,
+        created_at: row.try_get("created_at")?,
+        parents: json(row, "parents")?.unwrap_or_default(),
+        recipe: json::<Recipe>(row, "recipe")?,
+    })
+}
+
+pub fn attachments(rows: Vec<Row>) -> Result<Vec<Attachment>, sqlx::Error> {
+    rows.iter().map(attachment).collect()
+}
+
+pub fn session(row: &Row) -> Result<Session, sqlx::Error> {
+    Ok(Session {
+        session_id: parsed(row, "session_id")?,
+        conversation: conversation(row)?,
+        user_id: UserId(row.try_get("user_id")?),
+        title: row.try_get("title")?,
+        first_message_preview: row.try_get("first_message_preview")?,
+        message_count: row.try_get("message_count")?,
+        created_at: row.try_get("created_at")?,
+        last_activity: row.try_get("last_activity")?,
+    })
+}
+
+/// Every column of a turn, and the ids of the messages it answers.
+pub const TURN: &str = "t.turn_id, t.interface_type, t.conversation_id, t.session_id, t.state, t.thread_root_id, \
+     t.user_id, t.agent_id, t.attempts, t.created_at, \
+     (SELECT string_agg(CAST(i.internal_id AS TEXT), ',' ORDER BY i.internal_id) FROM turn_inputs i \
+      WHERE i.turn_id = t.turn_id) AS inputs";
+
+pub fn turn(row: &Row) -> Result<Turn, sqlx::Error> {
+    Ok(Turn {
+        turn_id: parsed(row, "turn_id")?,
+        conversation: conversation(row)?,
+        session_id: parsed(row, "session_id")?,
+        state: parsed(row, "state")?,
+        thread_root_id: MessageId(row.try_get("thread_root_id")?),
+        inputs: id_list::<i64>(row, "inputs")?.into_iter().map(MessageId).collect(),
+        user_id: UserId(row.try_get("user_id")?),
+        agent_id: row.try_get("agent_id")?,
+        attempts: row.try_get("attempts")?,
+        created_at: row.try_get("created_at")?,
+    })
+}

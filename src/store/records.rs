@@ -1,0 +1,151 @@
+//! What goes in and out of the store's verbs and is not a domain type of its own.
+
+use crate::domain::{
+    Attachment, AttachmentId, Conversation, Message, MessageId, NewMessage, PlannedSend, SendKind, Turn, TurnId,
+    TurnState, UserId,
+};
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+/// What a person replied to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    pub message: Message,
+    /// The one attachment carried by the very message they pointed at.
+    pub attachment: Option<AttachmentId>,
+}
+
+/// An update on its way in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewUpdate {
+    /// Recognises the same update when Telegram delivers it again.
+    pub key: String,
+    pub raw: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InboxRow {
+    pub inbox_id: i64,
+    pub raw: String,
+}
+
+/// An update that belongs to a batch: whose, and of which album.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parked {
+    pub inbox_id: i64,
+    pub conversation_id: String,
+    pub sender_id: String,
+    pub album_id: Option<String>,
+}
+
+/// The waiting messages of one sender in one conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WaitingGroup {
+    pub conversation_id: String,
+    pub sender_id: String,
+    pub first_arrival: DateTime<Utc>,
+    pub last_arrival: DateTime<Utc>,
+    pub has_album: bool,
+    /// A turn of this conversation is waiting or running.
+    pub busy: bool,
+    /// Some of it belongs to an album whose turn has not started.
+    pub joins_pending: bool,
+}
+
+/// A batch on its way into the history: everything that must happen at once or not at all.
+#[derive(Debug, Clone)]
+pub struct Filing {
+    pub conversation: Conversation,
+    pub user_id: UserId,
+    pub agent_id: String,
+    /// Inbox rows this closes; empty for the web.
+    pub inbox_ids: Vec<i64>,
+    pub messages: Vec<FiledMessage>,
+    /// The thread they go to; none starts a new one.
+    pub thread_root: Option<Message>,
+    pub wants_turn: WantsTurn,
+}
+
+/// One message of a batch, with what it carries already in the object store.
+#[derive(Debug, Clone)]
+pub struct FiledMessage {
+    /// Session, thread and attachment ids are filled in by the filing.
+    pub message: NewMessage,
+    pub attachments: Vec<Attachment>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WantsTurn {
+    Yes,
+    /// Only remember what was said.
+    No,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filed {
+    pub messages: Vec<MessageId>,
+    pub turn: Option<TurnId>,
+}
+
+/// The end of a turn: its last message and the sends planned for it.
+#[derive(Debug, Clone)]
+pub struct Finish<'a> {
+    pub turn: &'a Turn,
+    pub state: TurnState,
+    pub message: &'a NewMessage,
+    pub sends: &'a [PlannedSend],
+    /// What the first send replies to.
+    pub reply_to: Option<&'a str>,
+}
+
+/// A send as it stands in the outbox.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutboxRow {
+    pub outbox_id: i64,
+    pub conversation: Conversation,
+    pub turn_id: Option<TurnId>,
+    pub internal_id: Option<MessageId>,
+    pub kind: SendKind,
+    pub payload: Value,
+    pub items: i64,
+    pub attachments: Vec<AttachmentId>,
+    pub reply_to: Option<String>,
+    pub state: SendState,
+    pub attempts: i64,
+    pub not_before: Option<DateTime<Utc>>,
+    pub error: Option<String>,
+    pub created_at: DateTime<Utc>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SendState {
+    Queued,
+    /// The request may be on the wire. Found so at start-up, its fate is unknown.
+    Sending,
+    Sent,
+    /// The connection died after the request left: never repeated, always shown.
+    Unknown,
+    Failed,
+}
+
+impl SendState {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Sending => "sending",
+            Self::Sent => "sent",
+            Self::Unknown => "unknown",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl std::str::FromStr for SendState {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        [Self::Queued, Self::Sending, Self::Sent, Self::Unknown, Self::Failed]
+            .into_iter()
+            .find(|state| state.as_str() == text)
+            .ok_or_else(|| format!("unknown outbox state {text:?}"))
+    }
+}

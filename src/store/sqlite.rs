@@ -1,0 +1,24 @@
+//! The queries, compiled for SQLite.
+
+pub type Conn = sqlx::sqlite::SqliteConnection;
+pub type Row = sqlx::sqlite::SqliteRow;
+pub type Db = sqlx::sqlite::Sqlite;
+/// SQLite's write transactions already exclude each other.
+pub const CLAIM: &str = "";
+
+#[path = "queries/attachments.rs"]
+pub mod attachments;
+#[path = "queries/history.rs"]
+pub mod history;
+#[path = "queries/inbox.rs"]
+pub mod inbox;
+#[path = "queries/outbox.rs"]
+pub mod outbox;
+#[path = "queries/people.rs"]
+pub mod people;
+#[path = "queries/rows.rs"]
+pub mod rows;
+#[path = "queries/sessions.rs"]
+pub mod sessions;
+#[path = "queries/turns.rs"]
+pub mod turns;
