@@ -1,0 +1,164 @@
+//! Files: bytes in the object store under a key made from their content, and what is known of them.
+//! Blob first, then row: a row never points at nothing.
+
+pub mod markers;
+pub mod mime;
+mod objects;
+
+pub use objects::{ObjectError, Objects};
+
+use crate::{
+    access::Scope,
+    domain::{Attachment, AttachmentId, AttachmentSource, Conversation, Recipe},
+    imaging,
+    store::{Store, StoreError},
+};
+use bytes::Bytes;
+use chrono::Utc;
+use sha2::{Digest, Sha256};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    pub max_file_bytes: u64,
+    pub max_conversation_bytes: u64,
+}
+
+/// Why a file is not kept or not found, by what the person can do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum AttachmentError {
+    #[error("no attachment {0} in this conversation")]
+    Unknown(AttachmentId),
+    #[error("{filename} is {}; files up to {} are kept here. Send it smaller, or compressed.", size(*.bytes), size(*.limit))]
+    TooLarge { filename: String, bytes: u64, limit: u64 },
+    #[error(
+        "this conversation already keeps {} of files, and {} is the limit. Delete some, or start a new chat.",
+        size(*.kept),
+        size(*.limit)
+    )]
+    ConversationFull { kept: u64, limit: u64 },
+    #[error("{filename} is empty")]
+    Empty { filename: String },
+    #[error(transparent)]
+    Objects(#[from] ObjectError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl AttachmentError {
+    /// Trouble of ours that may pass, rather than something about the file.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Objects(_) | Self::Store(_))
+    }
+}
+
+/// 1_572_864 → "1.5 MB".
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["bytes", "kB", "MB", "GB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit < UNITS.len() - 1 {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let rounded = (value * 10.0).round() / 10.0;
+    format!("{rounded} {}", UNITS[unit])
+}
+
+/// A file about to be kept.
+#[derive(Debug, Clone)]
+pub struct NewFile {
+    pub bytes: Bytes,
+    /// As the person named it; only a label, never a hint at what the bytes are.
+    pub filename: Option<String>,
+    pub description: Option<String>,
+    pub source: AttachmentSource,
+    pub parents: Vec<AttachmentId>,
+    pub recipe: Option<Recipe>,
+}
+
+impl NewFile {
+    pub fn from_person(bytes: Bytes, filename: Option<String>) -> Self {
+        let source = AttachmentSource::User;
+        Self { bytes, filename, description: None, source, parents: Vec::new(), recipe: None }
+    }
+}
+
+/// The one way to files. Cheap to clone.
+#[derive(Clone)]
+pub struct Attachments {
+    store: Store,
+    objects: Objects,
+    limits: Limits,
+}
+
+impl Attachments {
+    pub fn new(store: Store, objects: Objects, limits: Limits) -> Self {
+        Self { store, objects, limits }
+    }
+
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Puts the bytes into the object store and says what they are. The row is the caller's to add, in the
+    /// transaction that makes the file part of the conversation.
+    pub async fn keep(&self, scope: &Scope, file: NewFile) -> Result<Attachment, AttachmentError> {
+        let place = scope.conversation();
+        let bytes = file.bytes.len() as u64;
+        let named = file.filename.as_deref().map(clean_name).filter(|name| !name.is_empty());
+        if bytes == 0 {
+            return Err(AttachmentError::Empty { filename: named.unwrap_or_else(|| "the file".into()) });
+        }
+        self.check_room(place, named.as_deref().unwrap_or("the file"), bytes).await?;
+        let sha256: String = Sha256::digest(&file.bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let mime_type = mime::sniff(&file.bytes, named.as_deref());
+        let shape = imaging::probe(&file.bytes).ok();
+        let object_key = format!("sha256/{}/{sha256}", &sha256[..2]);
+        self.objects.put(&object_key, file.bytes).await?;
+        Ok(Attachment {
+            attachment_id: AttachmentId::new(),
+            conversation: place.clone(),
+            source: file.source,
+            filename: named.unwrap_or_else(|| mime::default_name(&mime_type)),
+            mime_type,
+            description: file.description,
+            size: bytes as i64,
+            width: shape.as_ref().map(|probe| i64::from(probe.width)),
+            height: shape.as_ref().map(|probe| i64::from(probe.height)),
+            object_key,
+            sha256,
+            created_at: Utc::now(),
+            parents: file.parents,
+            recipe: file.recipe,
+        })
+    }
+
+    /// Is there room for a file of this size? Worth asking before a download.
+    pub async fn check_room(&self, place: &Conversation, name: &str, bytes: u64) -> Result<(), AttachmentError> {
+        if bytes > self.limits.max_file_bytes {
+            let limit = self.limits.max_file_bytes;
+            return Err(AttachmentError::TooLarge { filename: name.to_owned(), bytes, limit });
+        }
+        let kept = u64::try_from(self.store.bytes_kept(place).await?).unwrap_or_default();
+        if kept + bytes > self.limits.max_conversation_bytes {
+            return Err(AttachmentError::ConversationFull { kept, limit: self.limits.max_conversation_bytes });
+        }
+        Ok(())
+    }
+
+    /// What is known of a file, if it is this conversation's own.
+    pub async fn find(&self, scope: &Scope, id: AttachmentId) -> Result<Attachment, AttachmentError> {
+        self.store.attachment(scope.conversation(), id).await?.ok_or(AttachmentError::Unknown(id))
+    }
+
+    /// The full bytes of a file.
+    pub async fn bytes(&self, attachment: &Attachment) -> Result<Bytes, AttachmentError> {
+        Ok(self.objects.get(&attachment.object_key).await?)
+    }
+}
+
+/// A name fit to show and to send back: no paths, no control characters, not endless.
+fn clean_name(name: &str) -> String {
+    let base = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    base.chars().filter(|c| !c.is_control()).take(120).collect::<String>().trim().to_owned()
+}

@@ -1,0 +1,83 @@
+//! The object store, chosen by URL: a folder by default, S3, Google or Azure by name, memory for tests.
+
+use bytes::Bytes;
+use object_store::{ObjectStore, ObjectStoreExt as _, local::LocalFileSystem, memory::InMemory, path::Path, prefix::PrefixStore};
+use std::sync::Arc;
+use url::Url;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ObjectError {
+    #[error("attachments.url {url:?} cannot be used: {why}")]
+    Unusable { url: String, why: String },
+    #[error("the file is gone from the attachment store")]
+    Missing,
+    #[error("the attachment store is not reachable")]
+    Unavailable(#[source] object_store::Error),
+}
+
+impl From<object_store::Error> for ObjectError {
+    fn from(error: object_store::Error) -> Self {
+        match error {
+            object_store::Error::NotFound { .. } => Self::Missing,
+            other => Self::Unavailable(other),
+        }
+    }
+}
+
+/// Content-addressed blobs. Cheap to clone.
+#[derive(Clone)]
+pub struct Objects {
+    inner: Arc<dyn ObjectStore>,
+}
+
+impl Objects {
+    /// `file://`, `s3://`, `gs://`, `az://` or `memory://`. The clouds read their usual environment variables.
+    pub fn open(url: &str) -> Result<Self, ObjectError> {
+        let unusable = |why: String| ObjectError::Unusable { url: url.to_owned(), why };
+        let Some((scheme, rest)) = url.split_once("://") else {
+            return Err(unusable("it must start with file://, s3://, gs://, az:// or memory://".into()));
+        };
+        let inner: Arc<dyn ObjectStore> = match scheme {
+            "file" => {
+                std::fs::create_dir_all(rest).map_err(|e| unusable(format!("the folder cannot be made: {e}")))?;
+                let local = LocalFileSystem::new_with_prefix(rest).map_err(|e| unusable(e.to_string()))?;
+                Arc::new(local.with_fsync(true))
+            }
+            "memory" => Arc::new(InMemory::new()),
+            "s3" | "gs" | "az" => {
+                let parsed = Url::parse(url).map_err(|e| unusable(e.to_string()))?;
+                let settings = std::env::vars().map(|(key, value)| (key.to_ascii_lowercase(), value));
+                let (store, prefix) =
+                    object_store::parse_url_opts(&parsed, settings).map_err(|e| unusable(e.to_string()))?;
+                Arc::new(PrefixStore::new(store, prefix))
+            }
+            _ => return Err(unusable("only file://, s3://, gs://, az:// and memory:// are supported".into())),
+        };
+        Ok(Self { inner })
+    }
+
+    /// Keeps the bytes; the same content under the same key is written only once.
+    pub async fn put(&self, key: &str, bytes: Bytes) -> Result<(), ObjectError> {
+        let path = Path::from(key);
+        match self.inner.head(&path).await {
+            Ok(known) if known.size == bytes.len() as u64 => return Ok(()),
+            Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
+            Err(other) => return Err(other.into()),
+        }
+        self.inner.put(&path, bytes.into()).await?;
+        Ok(())
+    }
+
+    pub async fn get(&self, key: &str) -> Result<Bytes, ObjectError> {
+        Ok(self.inner.get(&Path::from(key)).await?.bytes().await?)
+    }
+
+    /// Writes, reads and removes a small object: what `doctor` wants to know.
+    pub async fn check(&self) -> Result<(), ObjectError> {
+        let path = Path::from("doctor-check");
+        self.inner.put(&path, Bytes::from_static(b"ok").into()).await?;
+        self.inner.get(&path).await?.bytes().await?;
+        self.inner.delete(&path).await?;
+        Ok(())
+    }
+}
