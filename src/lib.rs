@@ -5,7 +5,9 @@
 //! Dependencies point inwards; `tests/it/architecture.rs` keeps it so.
 
 pub mod access;
+pub mod attachments;
 pub mod domain;
 pub mod imaging;
 pub mod providers;
 pub mod store;
+pub mod tools;
