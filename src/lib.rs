@@ -7,3 +7,4 @@
 pub mod domain;
 pub mod imaging;
 pub mod providers;
+pub mod telegram;
