@@ -10,4 +10,5 @@ pub mod domain;
 pub mod imaging;
 pub mod providers;
 pub mod store;
+pub mod telegram;
 pub mod tools;
