@@ -6,4 +6,6 @@
 
 pub mod domain;
 pub mod imaging;
+pub mod prompts;
 pub mod providers;
+pub mod telemetry;
