@@ -4,6 +4,7 @@
 //! `telegram` (or `web`) → `access` → `attachments` → `store` → `context` → `agent` ⇄ `providers`, `tools` → `store` → back out.
 //! Dependencies point inwards; `tests/it/architecture.rs` keeps it so.
 
+pub mod config;
 pub mod domain;
 pub mod imaging;
 pub mod prompts;
