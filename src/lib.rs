@@ -6,9 +6,12 @@
 
 pub mod access;
 pub mod attachments;
+pub mod config;
 pub mod domain;
 pub mod imaging;
+pub mod prompts;
 pub mod providers;
 pub mod store;
 pub mod telegram;
+pub mod telemetry;
 pub mod tools;
