@@ -1,0 +1,10 @@
+//! The one integration-test binary: a list of what is tested.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+// The Telegram world and the scripted model that all tests share.
+#[path = "../harness/mod.rs"]
+mod harness;
+
+// The world itself is as strict as Telegram.
+mod world;
