@@ -66,6 +66,9 @@ impl Refusal {
     }
 }
 
+/// Stands in the record instead of a status when there was nobody to answer.
+pub const HUNG_UP: u16 = 0;
+
 pub type Outcome = Result<Value, Refusal>;
 
 fn answer(outcome: &Outcome) -> Response {
@@ -102,46 +105,77 @@ fn check_token(shared: &Shared, bot: &str) -> Result<(), Refusal> {
 
 async fn method(
     State(shared): State<Arc<Shared>>,
-    Path((bot, method)): Path<(String, String)>,
+    Path((bot, mut method)): Path<(String, String)>,
     ConnectInfo(line): OnLine,
     request: Request,
 ) -> Response {
     if let Err(refusal) = check_token(&shared, &bot) {
         return answer(&Err(refusal));
     }
+    // Telegram does not mind capitals, and teloxide writes `SendMessage`; tests say it as the documentation does.
+    if method.is_char_boundary(1) {
+        method[..1].make_ascii_lowercase();
+    }
     let params = match Params::read(request).await {
         Ok(params) => params,
         Err(refusal) => return answer(&Err(refusal)),
     };
     let chat_id = params.number("chat_id");
-    let (call, fault) = record(&shared, &method, chat_id, params.recorded());
+    let (call, fault) = Recorded::new(&shared, &method, chat_id, params.recorded());
     let outcome = match before(fault.as_ref(), &line).await {
         Ok(()) if method.eq_ignore_ascii_case("getUpdates") => get_updates(&shared, &params).await,
         Ok(()) => shared.change(|state| methods::run(state, &method, &params)),
         Err(refusal) => Err(refusal),
     };
-    shared.change(|state| {
-        state.calls[call].answer = Some(match &outcome {
-            Ok(_) => (200, String::new()),
-            Err(refusal) => (refusal.status, refusal.description.clone()),
-        });
-    });
+    call.answered(outcome.as_ref().err());
     after(fault.as_ref(), &line).await;
     answer(&outcome)
 }
 
-fn record(shared: &Shared, method: &str, chat_id: Option<i64>, params: Value) -> (usize, Option<Fault>) {
-    shared.change(|state| {
-        let call = Call {
-            method: method.into(),
-            chat_id,
-            params,
-            at: Instant::now(),
-            answer: None,
-        };
-        state.calls.push(call);
-        (state.calls.len() - 1, state.take_fault(method, chat_id))
-    })
+/// A call on record; if its caller goes away before there is an answer, the record says so.
+struct Recorded<'s> {
+    shared: &'s Shared,
+    index: usize,
+}
+
+impl<'s> Recorded<'s> {
+    fn new(
+        shared: &'s Shared,
+        method: &str,
+        chat_id: Option<i64>,
+        params: Value,
+    ) -> (Recorded<'s>, Option<Fault>) {
+        let (index, fault) = shared.change(|state| {
+            let call = Call {
+                method: method.into(),
+                chat_id,
+                params,
+                at: Instant::now(),
+                answer: None,
+            };
+            state.calls.push(call);
+            (state.calls.len() - 1, state.take_fault(method, chat_id))
+        });
+        (Recorded { shared, index }, fault)
+    }
+
+    fn answered(&self, refusal: Option<&Refusal>) {
+        let answer = refusal.map_or((200, String::new()), |refusal| {
+            (refusal.status, refusal.description.clone())
+        });
+        self.shared
+            .change(|state| state.calls[self.index].answer = Some(answer));
+    }
+}
+
+impl Drop for Recorded<'_> {
+    fn drop(&mut self) {
+        self.shared.change(|state| {
+            state.calls[self.index]
+                .answer
+                .get_or_insert((HUNG_UP, "the caller hung up".into()));
+        });
+    }
 }
 
 async fn before(fault: Option<&Fault>, line: &Line) -> Result<(), Refusal> {
@@ -230,7 +264,7 @@ async fn download(
     if let Err(refusal) = check_token(&shared, &bot) {
         return answer(&Err(refusal));
     }
-    let (call, fault) = record(&shared, "download", None, json!({ "path": path }));
+    let (call, fault) = Recorded::new(&shared, "download", None, json!({ "path": path }));
     let found = match before(fault.as_ref(), &line).await {
         Ok(()) => {
             let file = shared
@@ -244,12 +278,7 @@ async fn download(
         }
         Err(refusal) => Err(refusal),
     };
-    shared.change(|state| {
-        state.calls[call].answer = Some(match &found {
-            Ok(_) => (200, String::new()),
-            Err(refusal) => (refusal.status, refusal.description.clone()),
-        });
-    });
+    call.answered(found.as_ref().err());
     after(fault.as_ref(), &line).await;
     match found {
         Ok(file) => {

@@ -6,7 +6,7 @@ use super::{
     people::{Group, Person, User},
     received::{Call, Received},
     server::Server,
-    state::{BOT_ID, BOT_NAME, Shared},
+    state::{BOT_ID, BOT_NAME, Shared, State},
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -95,21 +95,30 @@ impl World {
 
     /// Waits until the bot has acknowledged every update there is: it has them, not necessarily done them.
     pub async fn wait_until_all_confirmed(&self) {
-        let all = |state: &mut super::state::State| {
+        let all = |state: &mut State| {
             let held = state.held_back.as_ref().is_some_and(|held| !held.is_empty());
             (!held && state.updates.is_empty()).then_some(())
         };
         self.shared.wait("all updates to be confirmed", all).await;
     }
 
-    /// Waits until something is true of the calls so far; `what` says it in words.
+    /// Waits until the bot has called a method this often, answered or not.
     pub async fn wait_for_calls(&self, method: &str, count: usize) {
         let what = format!("{count} × {method}");
-        let enough = |state: &mut super::state::State| {
+        let enough = |state: &mut State| {
             let calls = state.calls.iter().filter(|call| call.method == method);
             (calls.count() >= count).then_some(())
         };
         self.shared.wait(&what, enough).await;
+    }
+
+    /// Waits until a caller of this method has gone away without an answer, as a killed bot does.
+    pub async fn wait_for_hang_up(&self, method: &str) {
+        let what = format!("the caller of {method} to hang up");
+        let gone = |call: &Call| call.method == method && matches!(call.answer, Some((api::HUNG_UP, _)));
+        self.shared
+            .wait(&what, |state| state.calls.iter().any(gone).then_some(()))
+            .await;
     }
 
     /// How often the bot has called a method, answered or not; downloads count as `"download"`.
@@ -128,7 +137,11 @@ impl World {
 
     /// Calls that were answered with an error, such as a limit the bot broke.
     pub fn refused_calls(&self) -> Vec<Call> {
-        let refused = |call: &&Call| call.answer.as_ref().is_some_and(|(status, _)| *status != 200);
+        let refused = |call: &&Call| {
+            call.answer
+                .as_ref()
+                .is_some_and(|(status, _)| ![200, api::HUNG_UP].contains(status))
+        };
         self.shared.look().calls.iter().filter(refused).cloned().collect()
     }
 
@@ -154,7 +167,7 @@ impl World {
         self.shared.look().chat(chat_id).actions.clone()
     }
 
-    /// Whether the bot has answered this press of a button.
+    /// Waits until the bot has answered this press of a button.
     pub async fn wait_for_callback_answer(&self, query_id: &str) {
         let what = format!("an answer to {query_id}");
         self.shared

@@ -6,5 +6,7 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+// The scripted model is as strict as OpenAI.
+mod model;
 // The world itself is as strict as Telegram.
 mod world;
