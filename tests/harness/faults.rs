@@ -86,7 +86,7 @@ impl<'w> Next<'w> {
     }
 
     /// The connection dies and nothing happened.
-    pub fn is_lost(self) {
+    pub fn gets_lost(self) {
         self.order(Fault::CutBefore);
     }
 
@@ -106,7 +106,7 @@ impl<'w> Next<'w> {
     }
 
     /// Nothing happens and the bot is told to wait.
-    pub fn is_flooded(self, retry_after: u64) {
+    pub fn meets_flood(self, retry_after: u64) {
         self.order(Fault::Flood(retry_after));
     }
 

@@ -13,7 +13,7 @@ async fn flood_control_counts_sends_of_one_chat() {
     let ann = world.private_chat(user(1001, "Ann"));
     world.private_chat(user(1002, "Bob"));
     let bot = bot(&world);
-    world.next_send().in_chat(1001).times(2).is_flooded(7);
+    world.next_send().in_chat(1001).times(2).meets_flood(7);
     bot.send_message(ChatId(1002), "not you").await.unwrap();
     for _ in 0..2 {
         let refused = bot.send_message(ANN, "hi").await;
@@ -34,7 +34,7 @@ async fn a_lost_request_did_nothing() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     let bot = bot(&world);
-    world.next("sendMessage").is_lost();
+    world.next("sendMessage").gets_lost();
     assert!(matches!(
         bot.send_message(ANN, "one").await,
         Err(RequestError::Network(_))
@@ -127,7 +127,7 @@ async fn downloads_fail_wait_and_break_on_order() {
     assert!(fetch().await.is_err());
     world.next("download").breaks_halfway();
     assert!(fetch().await.is_err());
-    world.next("download").is_lost();
+    world.next("download").gets_lost();
     assert!(fetch().await.is_err());
     let gate = world.next("download").waits();
     let (bytes, ()) = tokio::join!(fetch(), async {
