@@ -15,8 +15,8 @@ pub use pool::{Store, StoreError};
 pub use records::*;
 
 use crate::domain::{
-    Attachment, AttachmentId, Conversation, InterfaceType, Message, MessageId, NewMessage, PlannedSend, Session,
-    SessionId, Turn, TurnId, UserId,
+    Attachment, AttachmentId, Conversation, InterfaceType, Message, MessageId, NewMessage, PlannedSend,
+    Session, SessionId, Turn, TurnId, UserId,
 };
 use chrono::{DateTime, Utc};
 use pool::Pool;

@@ -29,7 +29,9 @@ impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         use sqlx::Error as E;
         match &error {
-            E::Io(_) | E::Tls(_) | E::PoolTimedOut | E::PoolClosed | E::WorkerCrashed => Self::Unavailable(error),
+            E::Io(_) | E::Tls(_) | E::PoolTimedOut | E::PoolClosed | E::WorkerCrashed => {
+                Self::Unavailable(error)
+            }
             E::Database(e) => match e.code().as_deref() {
                 // SQLITE_BUSY and _LOCKED; PostgreSQL: connection trouble, shutting down, serialization.
                 Some("5" | "6" | "261" | "517" | "57P01" | "57P02" | "57P03" | "40001" | "40P01") => {
@@ -105,8 +107,12 @@ async fn open_sqlite(url: &str) -> Result<Pool, StoreError> {
         .busy_timeout(Duration::from_secs(10))
         .pragma("cache_size", "-4096");
     if let Some(folder) = options.get_filename().parent() {
-        std::fs::create_dir_all(folder)
-            .map_err(|e| unusable(&format!("the database folder {} cannot be made", folder.display()), e))?;
+        std::fs::create_dir_all(folder).map_err(|e| {
+            unusable(
+                &format!("the database folder {} cannot be made", folder.display()),
+                e,
+            )
+        })?;
     }
     let write = SqlitePoolOptions::new()
         .max_connections(1)
@@ -116,7 +122,10 @@ async fn open_sqlite(url: &str) -> Result<Pool, StoreError> {
         .connect_with(options.clone())
         .await
         .map_err(|e| unusable(&format!("the database {url} cannot be opened"), e))?;
-    migrator(SQLITE_MIGRATIONS).run(&write).await.map_err(migration_trouble)?;
+    migrator(SQLITE_MIGRATIONS)
+        .run(&write)
+        .await
+        .map_err(migration_trouble)?;
     let read = SqlitePoolOptions::new()
         .max_connections(4)
         .test_before_acquire(false)
@@ -130,7 +139,10 @@ async fn open_postgres(url: &str) -> Result<Pool, StoreError> {
     let mut first = sqlx::postgres::PgConnection::connect_with(&options)
         .await
         .map_err(|e| unusable("PostgreSQL does not let us in", e))?;
-    migrator(POSTGRES_MIGRATIONS).run(&mut first).await.map_err(migration_trouble)?;
+    migrator(POSTGRES_MIGRATIONS)
+        .run(&mut first)
+        .await
+        .map_err(migration_trouble)?;
     first.close().await?;
     let pool = PgPoolOptions::new()
         .max_connections(10)
@@ -149,7 +161,13 @@ pub(super) const POSTGRES_MIGRATIONS: Migrations =
 
 fn migrator(migrations: Migrations) -> Migrator {
     let migrations = migrations.iter().map(|&(version, name, sql)| {
-        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+        Migration::new(
+            version,
+            name.into(),
+            MigrationType::Simple,
+            sql.into_sql_str(),
+            false,
+        )
     });
     Migrator::with_migrations(migrations.collect())
 }

@@ -47,7 +47,10 @@ pub struct ToolResult {
 
 impl ToolResult {
     pub fn says(text: impl Into<String>) -> Self {
-        Self { text: text.into(), outputs: Vec::new() }
+        Self {
+            text: text.into(),
+            outputs: Vec::new(),
+        }
     }
 
     /// The text followed by one marker line per output.
@@ -73,5 +76,9 @@ pub enum ToolError {
 
 pub trait Tool: Send + Sync {
     fn spec(&self) -> ToolSpec;
-    fn run<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, Result<ToolResult, ToolError>>;
+    fn run<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        arguments: Value,
+    ) -> BoxFuture<'a, Result<ToolResult, ToolError>>;
 }

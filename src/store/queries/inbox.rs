@@ -16,7 +16,10 @@ pub async fn receive_updates(conn: &mut Conn, updates: &[NewUpdate]) -> Result<V
     let now = Utc::now();
     let mut query = QueryBuilder::<Db>::new("INSERT INTO inbox (update_key, raw, arrived_at, state) ");
     query.push_values(updates, |mut row, update| {
-        row.push_bind(&update.key).push_bind(&update.raw).push_bind(now).push("'received'");
+        row.push_bind(&update.key)
+            .push_bind(&update.raw)
+            .push_bind(now)
+            .push("'received'");
     });
     query.push(" ON CONFLICT (update_key) DO NOTHING RETURNING inbox_id, raw");
     let mut rows = rows(query.build().fetch_all(conn).await?)?;
@@ -26,15 +29,21 @@ pub async fn receive_updates(conn: &mut Conn, updates: &[NewUpdate]) -> Result<V
 
 fn rows(rows: Vec<super::Row>) -> Result<Vec<InboxRow>, StoreError> {
     rows.iter()
-        .map(|row| Ok(InboxRow { inbox_id: row.try_get("inbox_id")?, raw: row.try_get("raw")? }))
+        .map(|row| {
+            Ok(InboxRow {
+                inbox_id: row.try_get("inbox_id")?,
+                raw: row.try_get("raw")?,
+            })
+        })
         .collect()
 }
 
 /// Updates no handler has looked at yet, in order: what a crash left behind.
 pub async fn unhandled_updates(conn: &mut Conn) -> Result<Vec<InboxRow>, StoreError> {
-    let found = sqlx::query::<Db>("SELECT inbox_id, raw FROM inbox WHERE state = 'received' ORDER BY inbox_id")
-        .fetch_all(conn)
-        .await?;
+    let found =
+        sqlx::query::<Db>("SELECT inbox_id, raw FROM inbox WHERE state = 'received' ORDER BY inbox_id")
+            .fetch_all(conn)
+            .await?;
     rows(found)
 }
 
@@ -63,11 +72,12 @@ pub async fn close_update(conn: &mut Conn, inbox_id: i64) -> Result<(), StoreErr
 /// Closes rows that are still open; if any was closed by someone else, nothing happens at all.
 pub async fn close_updates(conn: &mut Conn, inbox_ids: &[i64]) -> Result<(), StoreError> {
     for id in inbox_ids {
-        let done =
-            sqlx::query::<Db>("UPDATE inbox SET state = 'done' WHERE inbox_id = $1 AND state IN ('received', 'waiting')")
-                .bind(id)
-                .execute(&mut *conn)
-                .await?;
+        let done = sqlx::query::<Db>(
+            "UPDATE inbox SET state = 'done' WHERE inbox_id = $1 AND state IN ('received', 'waiting')",
+        )
+        .bind(id)
+        .execute(&mut *conn)
+        .await?;
         if done.rows_affected() == 0 {
             return Err(StoreError::AlreadyDone);
         }

@@ -17,7 +17,9 @@ fn outbox_row(row: &Row) -> Result<OutboxRow, sqlx::Error> {
     Ok(OutboxRow {
         outbox_id: row.try_get("outbox_id")?,
         conversation: rows::conversation(row)?,
-        turn_id: row.try_get::<Option<String>, _>("turn_id")?.and_then(|id| id.parse().ok()),
+        turn_id: row
+            .try_get::<Option<String>, _>("turn_id")?
+            .and_then(|id| id.parse().ok()),
         internal_id: row.try_get::<Option<i64>, _>("internal_id")?.map(MessageId),
         kind: rows::parsed(row, "kind")?,
         payload,
@@ -100,7 +102,11 @@ pub async fn next_send(conn: &mut Conn, place: &Conversation) -> Result<Option<O
         .bind(&place.id)
         .fetch_optional(conn)
         .await?;
-    Ok(row.as_ref().map(outbox_row).transpose()?.filter(|send| send.state == crate::store::SendState::Queued))
+    Ok(row
+        .as_ref()
+        .map(outbox_row)
+        .transpose()?
+        .filter(|send| send.state == crate::store::SendState::Queued))
 }
 
 /// From here on the request may leave. False if someone else has it.
@@ -119,7 +125,9 @@ pub async fn claim_send(conn: &mut Conn, outbox_id: i64) -> Result<bool, StoreEr
 /// It was sent: these are the ids people see, one for each message, written back to the history.
 pub async fn send_done(conn: &mut Conn, send: &OutboxRow, shown_ids: &[String]) -> Result<(), StoreError> {
     settle(conn, send.outbox_id, "sent", None).await?;
-    let Some(message) = send.internal_id else { return Ok(()) };
+    let Some(message) = send.internal_id else {
+        return Ok(());
+    };
     if send.attachments.is_empty() {
         for id in shown_ids {
             history::set_interface_id(conn, message, id).await?;
@@ -214,6 +222,9 @@ pub async fn troubled_sends(conn: &mut Conn, limit: i64) -> Result<Vec<OutboxRow
     let sql = format!(
         "SELECT {COLUMNS} FROM outbox WHERE state IN ('unknown', 'failed') ORDER BY outbox_id DESC LIMIT $1"
     );
-    let rows = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(limit).fetch_all(conn).await?;
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
+        .bind(limit)
+        .fetch_all(conn)
+        .await?;
     Ok(rows.iter().map(outbox_row).collect::<Result<_, _>>()?)
 }

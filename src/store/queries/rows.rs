@@ -13,27 +13,39 @@ pub fn parsed<T: FromStr<Err: std::fmt::Display>>(row: &Row, column: &str) -> Re
 
 fn parsed_opt<T: FromStr<Err: std::fmt::Display>>(row: &Row, column: &str) -> Result<Option<T>, sqlx::Error> {
     let text: Option<String> = row.try_get(column)?;
-    text.map(|t| t.parse().map_err(|e| broken(column, &e))).transpose()
+    text.map(|t| t.parse().map_err(|e| broken(column, &e)))
+        .transpose()
 }
 
 fn broken(column: &str, error: &dyn std::fmt::Display) -> sqlx::Error {
-    sqlx::Error::ColumnDecode { index: column.to_owned(), source: error.to_string().into() }
+    sqlx::Error::ColumnDecode {
+        index: column.to_owned(),
+        source: error.to_string().into(),
+    }
 }
 
 /// Ids gathered by `string_agg(…, ',')`.
 fn id_list<T: FromStr<Err: std::fmt::Display>>(row: &Row, column: &str) -> Result<Vec<T>, sqlx::Error> {
     let text: Option<String> = row.try_get(column)?;
     let text = text.unwrap_or_default();
-    text.split(',').filter(|part| !part.is_empty()).map(|id| id.parse().map_err(|e| broken(column, &e))).collect()
+    text.split(',')
+        .filter(|part| !part.is_empty())
+        .map(|id| id.parse().map_err(|e| broken(column, &e)))
+        .collect()
 }
 
 fn json<T: serde::de::DeserializeOwned>(row: &Row, column: &str) -> Result<Option<T>, sqlx::Error> {
     let value: Option<Json<serde_json::Value>> = row.try_get(column)?;
-    value.map(|Json(v)| serde_json::from_value(v).map_err(|e| broken(column, &e))).transpose()
+    value
+        .map(|Json(v)| serde_json::from_value(v).map_err(|e| broken(column, &e)))
+        .transpose()
 }
 
 pub fn conversation(row: &Row) -> Result<Conversation, sqlx::Error> {
-    Ok(Conversation { interface: parsed(row, "interface_type")?, id: row.try_get("conversation_id")? })
+    Ok(Conversation {
+        interface: parsed(row, "interface_type")?,
+        id: row.try_get("conversation_id")?,
+    })
 }
 
 /// Every column of a message, and the ids of what it carries.
@@ -124,7 +136,10 @@ pub fn turn(row: &Row) -> Result<Turn, sqlx::Error> {
         session_id: parsed(row, "session_id")?,
         state: parsed(row, "state")?,
         thread_root_id: MessageId(row.try_get("thread_root_id")?),
-        inputs: id_list::<i64>(row, "inputs")?.into_iter().map(MessageId).collect(),
+        inputs: id_list::<i64>(row, "inputs")?
+            .into_iter()
+            .map(MessageId)
+            .collect(),
         user_id: UserId(row.try_get("user_id")?),
         agent_id: row.try_get("agent_id")?,
         attempts: row.try_get("attempts")?,

@@ -10,7 +10,11 @@ use chrono::Utc;
 const PREVIEW_CHARS: usize = 120;
 
 /// What `/new` does.
-pub async fn start_session(conn: &mut Conn, place: &Conversation, user: &UserId) -> Result<SessionId, StoreError> {
+pub async fn start_session(
+    conn: &mut Conn,
+    place: &Conversation,
+    user: &UserId,
+) -> Result<SessionId, StoreError> {
     let id = SessionId::new();
     let now = Utc::now();
     sqlx::query::<Db>(
@@ -41,7 +45,11 @@ pub async fn current_session(conn: &mut Conn, place: &Conversation) -> Result<Op
 }
 
 /// The newest session of a conversation, begun now if there is none.
-pub async fn ensure_session(conn: &mut Conn, place: &Conversation, user: &UserId) -> Result<SessionId, StoreError> {
+pub async fn ensure_session(
+    conn: &mut Conn,
+    place: &Conversation,
+    user: &UserId,
+) -> Result<SessionId, StoreError> {
     match current_session(conn, place).await? {
         Some(session) => Ok(session.session_id),
         None => start_session(conn, place, user).await,
@@ -54,7 +62,14 @@ pub async fn count_message(conn: &mut Conn, message: &NewMessage) -> Result<(), 
         return Ok(());
     }
     let preview: String = match message.role {
-        Role::User => message.content.lines().next().unwrap_or_default().chars().take(PREVIEW_CHARS).collect(),
+        Role::User => message
+            .content
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .take(PREVIEW_CHARS)
+            .collect(),
         _ => String::new(),
     };
     sqlx::query::<Db>(
