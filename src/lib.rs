@@ -7,6 +7,7 @@
 pub mod access;
 pub mod attachments;
 pub mod config;
+pub mod context;
 pub mod domain;
 pub mod imaging;
 pub mod prompts;
