@@ -193,7 +193,12 @@ impl Attachments {
 
     /// The full bytes of a file.
     pub async fn bytes(&self, attachment: &Attachment) -> Result<Bytes, AttachmentError> {
-        Ok(self.objects.get(&attachment.object_key).await?)
+        self.stored_bytes(&attachment.object_key).await
+    }
+
+    /// The bytes under a key that a plan was made with.
+    pub async fn stored_bytes(&self, object_key: &str) -> Result<Bytes, AttachmentError> {
+        Ok(self.objects.get(object_key).await?)
     }
 }
 

@@ -37,6 +37,11 @@ pub enum Send {
         file: SendFile,
         caption: Option<Formatted>,
     },
+    /// A group of photos that Telegram would not take as photos.
+    DocumentGroup {
+        files: Vec<SendFile>,
+        caption: Option<Formatted>,
+    },
 }
 
 /// What the sender needs to upload a stored file.
@@ -73,7 +78,7 @@ impl Send {
         match self {
             Self::Text { .. } => SendKind::Text,
             Self::Photo { .. } => SendKind::Photo,
-            Self::MediaGroup { .. } => SendKind::MediaGroup,
+            Self::MediaGroup { .. } | Self::DocumentGroup { .. } => SendKind::MediaGroup,
             Self::Document { .. } => SendKind::Document,
         }
     }
@@ -82,7 +87,7 @@ impl Send {
         match self {
             Self::Text { .. } => &[],
             Self::Photo { file, .. } | Self::Document { file, .. } => std::slice::from_ref(file),
-            Self::MediaGroup { files, .. } => files,
+            Self::MediaGroup { files, .. } | Self::DocumentGroup { files, .. } => files,
         }
     }
 
@@ -96,12 +101,28 @@ impl Send {
         }
     }
 
+    /// The same content in a shape that Telegram may take when it has refused this one; none if there is no other.
+    pub fn gentler(self) -> Option<Self> {
+        match self {
+            Self::Text { body } if body.entities.is_empty() => None,
+            Self::Text { body } => Some(Self::Text { body: Formatted::plain(body.text) }),
+            Self::Photo { file, caption } => Some(Self::Document { file, caption }),
+            Self::MediaGroup { files, caption } => Some(Self::DocumentGroup { files, caption }),
+            Self::Document { .. } | Self::DocumentGroup { .. } => {
+                let names: Vec<&str> = self.files().iter().map(|file| file.filename.as_str()).collect();
+                let text = super::says::telegram_refused(&names);
+                Some(Self::Text { body: Formatted::plain(text) })
+            }
+        }
+    }
+
     fn set_caption(&mut self, text: Formatted) {
         match self {
             Self::Text { body } => *body = text,
             Self::Photo { caption, .. }
             | Self::MediaGroup { caption, .. }
-            | Self::Document { caption, .. } => {
+            | Self::Document { caption, .. }
+            | Self::DocumentGroup { caption, .. } => {
                 *caption = Some(text);
             }
         }

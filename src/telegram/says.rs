@@ -66,3 +66,7 @@ pub fn not_kept(reason: &str) -> String {
     let end = if reason.as_str().ends_with(['.', '!']) { "" } else { "." };
     format!("{first}{}{end}", reason.as_str())
 }
+
+pub fn telegram_refused(names: &[&str]) -> String {
+    format!("I made {}, but Telegram wouldn't take it. Ask me to resize or crop it, and I'll try again.", names.join(", "))
+}
