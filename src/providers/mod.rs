@@ -1,5 +1,7 @@
 //! Models. A `Provider` turns a `Prompt` into a `Completion`; it knows nothing of chats or stores.
 
+pub mod offline;
+
 use crate::domain::{Attachment, ToolCall};
 use futures::future::BoxFuture;
 use serde_json::Value;
