@@ -2,6 +2,7 @@
 
 pub mod formats;
 pub mod openai;
+pub mod offline;
 
 use crate::domain::{Attachment, ToolCall};
 use futures::future::BoxFuture;
