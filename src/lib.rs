@@ -5,9 +5,12 @@
 //! Dependencies point inwards; `tests/it/architecture.rs` keeps it so.
 
 pub mod access;
+pub mod agent;
+pub mod app;
 pub mod attachments;
 pub mod config;
 pub mod context;
+pub mod doctor;
 pub mod domain;
 pub mod imaging;
 pub mod prompts;
@@ -16,3 +19,4 @@ pub mod store;
 pub mod telegram;
 pub mod telemetry;
 pub mod tools;
+pub mod web;

@@ -3,9 +3,11 @@
 
 mod answer;
 mod engine;
+mod pictures;
 pub mod says;
 mod steps;
 mod turns;
 
 pub use engine::{Agent, Engine, Planner};
+pub use pictures::Pictures;
 pub use turns::{TurnEvent, Turns};

@@ -1,6 +1,6 @@
 //! Where things are kept, read from a URL once so that nobody after has to look at one again.
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use std::{path::PathBuf, str::FromStr};
 use url::Url;
@@ -16,10 +16,22 @@ pub enum DatabaseUrl {
 }
 
 impl DatabaseUrl {
-    pub fn sqlite_path(&self) -> Option<&PathBuf> {
+    /// What the store opens. It may hold a password: never show it.
+    pub fn to_url(&self) -> String {
         match self {
-            Self::Sqlite(path) => Some(path),
-            Self::Postgres(_) => None,
+            Self::Sqlite(path) => {
+                let path = path.to_string_lossy().replace('%', "%25").replace('?', "%3F").replace('#', "%23");
+                format!("sqlite://{path}")
+            }
+            Self::Postgres(url) => url.expose_secret().to_owned(),
+        }
+    }
+
+    /// Fit for a terminal.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Sqlite(path) => path.display().to_string(),
+            Self::Postgres(_) => "PostgreSQL".into(),
         }
     }
 }
@@ -67,10 +79,12 @@ pub enum AttachmentsUrl {
 }
 
 impl AttachmentsUrl {
-    pub fn directory(&self) -> Option<&PathBuf> {
+    /// What the object store opens.
+    pub fn to_url(&self) -> String {
         match self {
-            Self::Directory(path) => Some(path),
-            Self::Memory | Self::Bucket(_) => None,
+            Self::Directory(path) => format!("file://{}", path.display()),
+            Self::Memory => "memory://".into(),
+            Self::Bucket(url) => url.to_string(),
         }
     }
 }

@@ -33,14 +33,18 @@ use std::{
     time::{Duration, Instant},
 };
 use teloxide::{
-    Bot, RequestError,
+    ApiError, Bot, RequestError,
     adaptors::CacheMe,
     requests::{Request as _, Requester as _, RequesterExt as _},
     utils::command::BotCommands as _,
 };
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, Semaphore, mpsc, watch};
+use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use url::Url;
+
+/// More sends at once than the overall pace would ever allow.
+const ON_THE_WIRE: u32 = 1000;
 
 /// What everything in this room shares.
 pub struct Telegram {
@@ -56,6 +60,10 @@ pub struct Telegram {
     agent_id: String,
     batch_wake: Notify,
     send_wake: Notify,
+    /// Set when the program is about to stop: nothing new is put on the wire.
+    closing: CancellationToken,
+    /// One permit for each send under way.
+    on_the_wire: Semaphore,
 }
 
 /// What the rest of the program supplies.
@@ -91,14 +99,17 @@ pub fn bot(token: &SecretString, api_url: &Url) -> Result<Bot, ConnectError> {
 }
 
 /// Asks Telegram who we are.
-pub async fn who_am_i(bot: &CacheMe<Bot>) -> Result<Me, ConnectError> {
+async fn who_am_i(bot: &CacheMe<Bot>) -> Result<Me, ConnectError> {
     match bot.get_me().send().await {
         Ok(me) => Ok(Me { user_id: me.user.id.0, username: me.username().to_owned() }),
-        Err(RequestError::Api(teloxide::ApiError::InvalidToken | teloxide::ApiError::NotFound)) => {
-            Err(ConnectError::WrongToken)
-        }
+        Err(RequestError::Api(ApiError::InvalidToken)) => Err(ConnectError::WrongToken),
         Err(error) => Err(ConnectError::Unreachable(intake::describe(&error))),
     }
+}
+
+/// Does Telegram take this token? What `doctor` wants to know.
+pub async fn check_token(token: &SecretString, api_url: &Url) -> Result<Me, ConnectError> {
+    who_am_i(&bot(token, api_url)?.cache_me()).await
 }
 
 /// How this interface turns an answer into sends.
@@ -134,6 +145,8 @@ pub async fn connect(bot: Bot, parts: Parts) -> Result<Connected, ConnectError> 
         agent_id: parts.agent_id,
         batch_wake: Notify::new(),
         send_wake: Notify::new(),
+        closing: CancellationToken::new(),
+        on_the_wire: Semaphore::new(ON_THE_WIRE as usize),
     });
     let (caught_up, _) = watch::channel(false);
     Ok(Connected { telegram, cached, caught_up })
@@ -176,6 +189,12 @@ impl Connected {
 
     pub async fn send(self) {
         send::run(self.telegram).await;
+    }
+
+    /// Puts nothing new on the wire and waits for what is: a send cut in the middle has an unknown fate.
+    pub async fn close(&self) {
+        self.telegram.closing.cancel();
+        self.telegram.on_the_wire.acquire_many(ON_THE_WIRE).await.map(drop).unwrap_or_default();
     }
 
     pub async fn show_presence(self) {

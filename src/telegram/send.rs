@@ -20,10 +20,10 @@ use std::{
 };
 use teloxide::{
     ApiError, RequestError,
-    payloads::{SendDocumentSetters as _, SendMediaGroupSetters as _, SendMessageSetters as _, SendPhotoSetters as _},
+    payloads::{SendDocumentSetters as _, SendMessageSetters as _},
     requests::Requester as _,
     types::{
-        ChatAction, ChatId, InputFile, InputMedia, InputMediaDocument, InputMediaPhoto, Message, MessageId,
+        ChatAction, ChatId, InputFile, InputGroupMedia, InputMediaDocument, InputMediaPhoto, Message, MessageId,
         ReplyParameters,
     },
 };
@@ -94,7 +94,10 @@ async fn drain(telegram: &Telegram, place: &Conversation) {
             tokio::time::sleep(wait).await;
         }
         let wait = telegram.pacer.lock().unwrap_or_else(PoisonError::into_inner).book(&place.id, row.items, Instant::now());
-        tokio::time::sleep(wait).await;
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = telegram.closing.cancelled() => return,
+        }
         let send: Send = match serde_json::from_value(row.payload.clone()) {
             Ok(send) => send,
             Err(error) => {
@@ -103,16 +106,20 @@ async fn drain(telegram: &Telegram, place: &Conversation) {
                 continue;
             }
         };
-        let fate = match load(telegram, &send).await {
+        match load(telegram, &send).await {
             Ok(files) => {
+                let Ok(_on_the_wire) = telegram.on_the_wire.acquire().await else { return };
+                if telegram.closing.is_cancelled() {
+                    return;
+                }
                 if patiently(|| telegram.store.claim_send(row.outbox_id)).await != Some(true) {
                     continue;
                 }
-                deliver(telegram, place, &row, &send, files).await
+                let fate = deliver(telegram, place, &row, &send, files).await;
+                settle(telegram, &row, send, fate).await;
             }
-            Err(fate) => fate,
-        };
-        settle(telegram, &row, send, fate).await;
+            Err(fate) => settle(telegram, &row, send, fate).await,
+        }
     }
 }
 
@@ -189,11 +196,11 @@ async fn request(
                 let (text, entities) = caption_of(caption.as_ref().filter(|_| index == 0));
                 if matches!(send, Send::MediaGroup { .. }) {
                     let photo = InputMediaPhoto { caption: text, caption_entities: entities, ..InputMediaPhoto::new(file) };
-                    InputMedia::Photo(photo)
+                    InputGroupMedia::Photo(photo)
                 } else {
                     let mut document = InputMediaDocument::new(file);
                     (document.caption, document.caption_entities) = (text, entities);
-                    InputMedia::Document(document)
+                    InputGroupMedia::Document(document)
                 }
             });
             let mut request = bot.send_media_group(chat, media.collect::<Vec<_>>());
