@@ -160,10 +160,9 @@ fn engine(
     let mut agents = Vec::new();
     for agent in &config.agents {
         if let config::ToolChoice::Only(names) = &agent.tools
-            && let Some(unknown) = names.iter().find(|name| !registry.names().any(|known| known == name.as_str()))
+            && let Some(unknown) = names.iter().find(|name| !registry.names().contains(&name.as_str()))
         {
-            let known: Vec<_> = registry.names().collect();
-            bail!("agents.{}.tools: there is no tool {unknown}; there are {}", agent.name, known.join(", "));
+            bail!("agents.{}.tools: there is no tool {unknown}; there are {}", agent.name, registry.names().join(", "));
         }
         let choice = agent.tools.clone();
         agents.push(Agent {
@@ -203,7 +202,7 @@ fn provider(config: &Config, agent: &config::Agent, pictures: &Arc<Pictures>) ->
         // A server of one's own may want no key.
         ProviderChoice::OpenAi => Some(key.unwrap_or_else(|| SecretString::from(""))),
     };
-    let Some(key) = hosted else { return Ok(Arc::new(Offline::new())) };
+    let Some(key) = hosted else { return Ok(Arc::new(Offline::new()?)) };
     let settings = &config.providers.openai;
     let model = agent.model.clone().unwrap_or_else(|| settings.model.clone());
     let client = openai::http_client().context("the HTTP client")?;

@@ -39,8 +39,8 @@ fn with_nothing_set_the_built_in_defaults_hold() {
     );
     assert_eq!(config.telegram.pacing.per_chat_burst, 5);
     assert_eq!(
-        config.database.url.sqlite_path(),
-        Some(&PathBuf::from("data/photothread.db"))
+        config.database.url.to_url(),
+        "sqlite://data/photothread.db"
     );
     assert_eq!(
         config.attachments.url,
@@ -373,11 +373,10 @@ fn a_named_file_must_exist() {
 #[test]
 fn places_are_read_as_people_write_them() {
     let sqlite = |text: &str| {
-        text.parse::<DatabaseUrl>()
-            .unwrap()
-            .sqlite_path()
-            .cloned()
-            .unwrap()
+        match text.parse::<DatabaseUrl>().unwrap() {
+            DatabaseUrl::Sqlite(path) => path,
+            DatabaseUrl::Postgres(_) => panic!("{text} is no PostgreSQL"),
+        }
     };
     assert_eq!(
         sqlite("sqlite://../my%20data/x.db?mode=rwc"),
@@ -386,7 +385,7 @@ fn places_are_read_as_people_write_them() {
     assert_eq!(sqlite("sqlite:///var/x.db"), PathBuf::from("/var/x.db"));
     assert_eq!(sqlite("SQLite:x 100%.db"), PathBuf::from("x 100%.db"));
     let directory = "file:///srv/files".parse::<AttachmentsUrl>().unwrap();
-    assert_eq!(directory.directory(), Some(&PathBuf::from("/srv/files")));
+    assert_eq!(directory, AttachmentsUrl::Directory("/srv/files".into()));
     assert_eq!("memory://".parse(), Ok(AttachmentsUrl::Memory));
     assert!(matches!(
         "s3://bucket/prefix".parse(),
