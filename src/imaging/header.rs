@@ -250,7 +250,8 @@ mod tests {
 
         #[test]
         fn a_real_file_cut_or_bent_anywhere_is_walked_without_panic(at in 0usize..6000, byte in any::<u8>()) {
-            let files: [(&[u8], fn(&[u8]) -> Option<Stored>); 4] = [
+            type Walk = fn(&[u8]) -> Option<Stored>;
+            let files: [(&[u8], Walk); 4] = [
                 (include_bytes!("../../tests/images/jpeg_gray.jpg"), jpeg),
                 (include_bytes!("../../tests/images/png_16bit_gray_trns.png"), png),
                 (include_bytes!("../../tests/images/bomb.gif"), gif),

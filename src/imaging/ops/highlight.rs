@@ -186,9 +186,15 @@ where
             .iter()
             .filter(|mark| (mark.outer.y..mark.outer.bottom()).contains(&y))
             .collect();
+        if near.is_empty() {
+            row.for_each(|(_, _, pixel)| paint::dim(pixel, SHADE));
+            continue;
+        }
         for (x, _, pixel) in row {
-            let light = near
+            let here = near
                 .iter()
+                .filter(|mark| (mark.outer.x..mark.outer.right()).contains(&x));
+            let light = here
                 .map(|mark| mark.outline.inner.coverage(x, y))
                 .fold(0.0, f32::max);
             if light < 1.0 {
