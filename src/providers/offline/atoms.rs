@@ -79,6 +79,11 @@ fn resolve(atoms: Vec<Atom>, source: &[char]) -> Vec<Atom> {
     let mut at = 0;
     while at < atoms.len() {
         let atom = &atoms[at];
+        let verb_follows = matches!(
+            atoms.get(at + 1).map(|next| &next.meaning),
+            Some(Meaning::Verb(_))
+        );
+        let after_article = matches!(out.last().map(|atom| &atom.meaning), Some(Meaning::Filler));
         let mut push = |meaning: Meaning, last: usize| {
             out.push(Atom {
                 meaning,
@@ -98,6 +103,8 @@ fn resolve(atoms: Vec<Atom>, source: &[char]) -> Vec<Atom> {
                 push(atom.meaning.clone(), at);
                 counted(&atoms, at + 1, *noun, &mut out)
             }
+            // "first crop it, second rotate it"
+            Meaning::Ordinal(_) if verb_follows && !after_article => push(Meaning::Filler, at),
             Meaning::Ordinal(1) if count(&atoms, at + 1).is_some_and(|n| n > 1) => {
                 push(Meaning::FirstFew(count(&atoms, at + 1).unwrap_or(1)), at + 1)
             }

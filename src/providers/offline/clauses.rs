@@ -47,6 +47,8 @@ pub struct Sentence {
     /// What made no sense, in the person's words.
     pub unread: Vec<String>,
     pub talk: Option<usize>,
+    /// They said what not to do.
+    pub refused: bool,
 }
 
 fn has(atoms: &[Atom], test: impl Fn(&Meaning) -> bool) -> bool {
@@ -153,7 +155,11 @@ fn at_verbs(part: Vec<Atom>) -> Vec<Vec<Atom>> {
                     lead,
                     Verb::Undo | Verb::Original | Verb::Find | Verb::Read | Verb::List
                 );
-                !takes_all && !empty(lead) && new != lead && new != Verb::Original && !label
+                !takes_all
+                    && !empty(lead)
+                    && new != lead
+                    && !matches!(new, Verb::Original | Verb::Away)
+                    && !label
             }
             _ => false,
         };
@@ -174,18 +180,22 @@ fn head(grammar: &Grammar, chunk: &[Atom]) -> Option<Head> {
     let said = |wanted: Verb| verbs().any(|verb| verb == wanted);
     let place = has(chunk, is_place);
     let specific = verbs().find(|verb| !empty(*verb) && *verb != Verb::Original);
+    let unknown = has(chunk, |m| *m == Meaning::Unknown);
+    let filter = has(chunk, |m| matches!(m, Filter(_)));
+    let aspect = has(chunk, |m| matches!(m, Aspect(_) | Ratio(..)));
     match specific {
         Some(Verb::Undo | Verb::Send) if said(Verb::Original) => return Some(Head::Original),
-        // "cut" alone is no wish to crop away what has no side.
-        Some(Verb::Away) if !place && has(chunk, |m| matches!(m, Aspect(_) | Ratio(..))) => {
-            return Some(Head::Crop);
-        }
-        Some(Verb::Away) if !place => return None,
+        // "remove the man on the left" is more than we can do.
+        Some(Verb::Away) if !place && aspect => return Some(Head::Crop),
+        Some(Verb::Away) if !place || unknown => return None,
+        // "cut the top off"
+        Some(Verb::Crop) if said(Verb::Away) && place => return Some(Head::Away),
+        // "it would look better in sepia"
+        Some(Verb::Info) if filter => return Some(Head::Filter),
         Some(verb) => return head_of(verb),
         None if said(Verb::Original) => return Some(Head::Original),
         None => {}
     }
-    let unknown = has(chunk, |m| *m == Meaning::Unknown);
     let shape = has(chunk, |m| matches!(m, Meaning::Shape(_)));
     let colour = has(chunk, |m| matches!(m, Colour(_)));
     let drawn = colour || has(chunk, |m| matches!(m, Label | Aspect(_)));
@@ -196,7 +206,6 @@ fn head(grammar: &Grammar, chunk: &[Atom]) -> Option<Head> {
     if unknown && verbs().next().is_none() && !has(chunk, |m| *m == Label) {
         return None;
     }
-    let filter = has(chunk, |m| matches!(m, Filter(_)));
     let measured = |unit: Unit| {
         chunk
             .windows(2)
@@ -207,8 +216,8 @@ fn head(grammar: &Grammar, chunk: &[Atom]) -> Option<Head> {
         || (measured(Unit::Percent) && !place)
         || measured(Unit::Pixels)
         || (measured(Unit::Times) && said(Verb::Make))
+        || (has(chunk, |m| matches!(m, Meaning::Dimension(_))) && has(chunk, |m| matches!(m, Number(_))))
         || big_ratio;
-    let aspect = has(chunk, |m| matches!(m, Aspect(_) | Ratio(..)));
     let turned = has(chunk, |m| matches!(m, Spin(_) | Angle(_))) || measured(Unit::Degrees);
     let gray = |m: &Meaning| matches!(m, Colour(name) if grammar.colours_as_filters.contains_key(name));
     if filter {
@@ -259,7 +268,7 @@ impl Sentence {
             self.talk.get_or_insert(*index);
         }
         if has(&chunk, |m| *m == Meaning::Not) {
-            self.unread.push(written(source, &chunk));
+            self.refused = true;
             return;
         }
         let strong = chunk.iter().filter_map(verb).any(|verb| !empty(verb));
@@ -290,10 +299,14 @@ impl Sentence {
             None if weak => last.head == Head::Highlight && drawing && !unknown,
             None => has(&chunk, completes),
         };
+        // "rotate the first left and the second right", "rotate left, then right"
+        let way = |m: &Meaning| matches!(m, Meaning::Side(_) | Meaning::Spin(_));
+        let again = (has(&chunk, is_pick) && last.has(is_pick))
+            || (last.head == Head::Rotate && has(&chunk, way) && last.has(way));
         match own {
-            _ if continues && has(&chunk, is_pick) && last.has(is_pick) => {
-                let again = elliptic(last, chunk);
-                self.clauses.push(again);
+            _ if continues && again => {
+                let clause = elliptic(last, chunk);
+                self.clauses.push(clause);
             }
             _ if continues => last.groups.push(chunk),
             Some(head) => self.clauses.push(Clause {
@@ -306,7 +319,12 @@ impl Sentence {
 
     fn not_read(&mut self, source: &[char], chunk: &[Atom], weak: bool) {
         let talk = has(chunk, |m| matches!(m, Meaning::Talk(_)));
-        let substance = weak || has(chunk, |m| *m == Meaning::Unknown || completes(m));
+        // "1. crop to a square"
+        let numbering = |m: &Meaning| matches!(m, Meaning::Number(_));
+        let substance = weak
+            || has(chunk, |m| {
+                *m == Meaning::Unknown || (completes(m) && !numbering(m))
+            });
         if substance && !talk {
             self.unread.push(written(source, chunk));
         }

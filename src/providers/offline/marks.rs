@@ -189,7 +189,7 @@ fn take_label(source: &[char], group: &[Atom]) -> (Option<String>, Vec<Atom>) {
             start += object;
         }
     }
-    while matches!(meaning(start), Some(Meaning::Label | Meaning::Filler)) && start + 1 < group.len() {
+    while matches!(meaning(start), Some(Meaning::Label)) && start + 1 < group.len() {
         start += 1;
     }
     let mut end = (start + 1).min(group.len());

@@ -121,14 +121,25 @@ fn pixels(atoms: &[Atom]) -> Option<Size> {
         let Meaning::Number(value) = atom.meaning else {
             continue;
         };
-        let value = value.round();
+        let measured = atoms
+            .get(at + 1)
+            .filter(|atom| matches!(atom.meaning, Meaning::Unit(_)));
         let after = dimension(atoms[at + 1..].iter().map(|atom| &atom.meaning).find(light));
         let before = dimension(atoms[..at].iter().rev().map(|atom| &atom.meaning).find(light));
+        // "scale by 2": nobody wants two pixels.
+        if value <= 10.0 && after.or(before).is_none() && measured.is_none() {
+            return sized(
+                "percent",
+                value * 100.0,
+                format!("resized to {:.0}%", value * 100.0),
+            );
+        }
         let (key, word) = match after.or(before) {
             Some(Dimension::Width) => ("width", " wide"),
             Some(Dimension::Height) => ("height", " high"),
             None => ("longest", ""),
         };
+        let value = value.round();
         if value >= 1.0 && !arguments.contains_key(key) {
             arguments.insert(key.to_owned(), number(value));
             said.push(format!("{value} px{word}"));

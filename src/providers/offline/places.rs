@@ -68,6 +68,8 @@ pub fn places(atoms: &[Atom]) -> Result<Vec<Place>, String> {
                 Some((_, fraction)) => *fraction = Some((EDGE, "edge".into())),
                 None => sides.leading = Some((EDGE, "edge".into())),
             },
+            // "the upper left and lower right corners"
+            Meaning::Regions(_, regions) if regions.len() > 1 && !sides.named.is_empty() => {}
             Meaning::Regions(name, regions) => {
                 found.extend(std::mem::take(&mut sides).place(percent));
                 found.extend(regions.iter().map(|region| Place {

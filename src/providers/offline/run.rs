@@ -48,6 +48,7 @@ fn without_steps(grammar: &Grammar, prompt: &Prompt, request: &Request) -> Strin
         _ if !request.notes.is_empty() => request.notes.join(" "),
         _ if !files.is_empty() => say::received(grammar, files, &request.unread),
         Some(talk) if request.unread.is_empty() => say::small_talk(grammar, talk),
+        None if request.refused && request.unread.is_empty() => say::NOTHING_CHANGED.into(),
         _ => say::not_understood(grammar, &request.unread),
     }
 }
@@ -74,6 +75,7 @@ struct Run<'a> {
     did: Vec<String>,
     sections: Vec<String>,
     remarks: Vec<String>,
+    looked_at_picture: bool,
 }
 
 impl<'a> Run<'a> {
@@ -102,6 +104,7 @@ impl<'a> Run<'a> {
             did: Vec::new(),
             sections: Vec::new(),
             remarks: Vec::new(),
+            looked_at_picture: false,
         }
     }
 
@@ -210,10 +213,23 @@ impl<'a> Run<'a> {
             }
             Work::Send => self.sections.push(say::sent(inputs.len())),
             Work::List => self.sections.push(say::listing(text)),
-            Work::Info => self.sections.push(say::facts(text)),
+            Work::Info => {
+                self.looked_at_picture |= !inputs.iter().any(|id| self.is_other_file(id));
+                self.sections.push(say::facts(text));
+            }
             Work::Read => self.sections.push(say::file_text(text)),
         }
         true
+    }
+
+    fn is_other_file(&self, id: &AttachmentId) -> bool {
+        let focus = &self.prompt.focus;
+        let files = [&focus.sent, &focus.replied, &focus.album, &focus.recent]
+            .into_iter()
+            .flatten();
+        files
+            .into_iter()
+            .any(|file| file.attachment_id == *id && !file.is_image())
     }
 
     fn made(&mut self, inputs: &[AttachmentId], outputs: Vec<AttachmentId>, text: &str) {
@@ -245,9 +261,7 @@ impl<'a> Run<'a> {
             self.remarks.push(say::also_unread(&request.unread));
         }
         self.remarks.extend(request.notes.iter().cloned());
-        let about_pictures = request.steps.iter().any(|step| step.work == Work::Info)
-            && self.sections.iter().any(|section| section.contains("image/"));
-        if about_pictures {
+        if self.looked_at_picture {
             self.remarks.push(say::CANNOT_SEE.into());
         }
         lines.extend((!done.is_empty()).then_some(done));

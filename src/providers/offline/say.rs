@@ -10,6 +10,7 @@ const LONGEST_REASON: usize = 400;
 const LONGEST_FILE: usize = 3_000;
 
 pub const CANNOT_SEE: &str = "I run offline, so I can't recognise what's in it.";
+pub const NOTHING_CHANGED: &str = "All right, nothing changed.";
 pub const ANSWER_NOW: &str = "I can't use my tools just now. Please ask me again.";
 
 /// "a, b and c"
@@ -210,8 +211,7 @@ pub fn done(did: &[String], pictures: usize) -> String {
         ([only], 1) if only == "back to the original" => "Here is the original.".into(),
         ([only], 1) if only == "one step back" => "Here is the version before.".into(),
         (_, 0 | 1) => format!("Here you go: {}.", joined(did)),
-        ([only], n) => format!("Done: {n} photos {only}."),
-        (_, n) => format!("Done: {n} photos, {}.", joined(did)),
+        (_, n) => format!("Done with {n} photos: {}.", joined(did)),
     }
 }
 

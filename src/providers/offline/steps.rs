@@ -46,14 +46,17 @@ pub struct Request {
     pub notes: Vec<String>,
     pub unread: Vec<String>,
     pub talk: Option<usize>,
+    /// They said what not to do.
+    pub refused: bool,
 }
 
 pub fn request(grammar: &Grammar, said: &str) -> Request {
-    let source = source(said);
+    let source = source(unquoted(said));
     let sentence = sentence(grammar, &source);
     let mut request = Request {
         unread: sentence.unread,
         talk: sentence.talk,
+        refused: sentence.refused,
         ..Request::default()
     };
     for clause in &sentence.clauses {
@@ -72,6 +75,17 @@ pub fn request(grammar: &Grammar, said: &str) -> Request {
         ));
     }
     request
+}
+
+/// Examples get copied with their quotes.
+fn unquoted(said: &str) -> &str {
+    let quote = |c: char| "\"'`“”„‘’«»".contains(c);
+    let inner = said.trim().trim_matches(quote);
+    if said.trim().starts_with(quote) && !inner.contains(quote) {
+        inner
+    } else {
+        said
+    }
 }
 
 struct Reading<'a> {
@@ -169,16 +183,20 @@ impl Reading<'_> {
 
     fn pick(&self) -> Option<Pick> {
         let has = |meaning: Meaning| self.clause.has(|m| *m == meaning);
+        // "flip 1 and 3": there is nothing else to count.
+        let counts = matches!(
+            self.clause.head,
+            Head::Flip | Head::Filter | Head::Send | Head::Info
+        );
+        let number = |meaning: &Meaning| match meaning {
+            Meaning::Nth(n) => Some(*n),
+            Meaning::Number(n) if counts && n.fract() == 0.0 && (1.0..=100.0).contains(n) => Some(*n as i32),
+            _ => None,
+        };
         let nth: Vec<i32> = self
             .clause
             .atoms()
-            .filter_map(|atom| {
-                if let Meaning::Nth(n) = atom.meaning {
-                    Some(n)
-                } else {
-                    None
-                }
-            })
+            .filter_map(|atom| number(&atom.meaning))
             .collect();
         let few = self.clause.atoms().find_map(|atom| match atom.meaning {
             Meaning::FirstFew(n) => Some(Pick::First(n)),
@@ -187,6 +205,7 @@ impl Reading<'_> {
         });
         match () {
             () if has(Meaning::Others) => Some(Pick::Others),
+            () if !nth.is_empty() && has(Meaning::Except) => Some(Pick::Except(nth)),
             () if !nth.is_empty() => Some(Pick::Nth(nth)),
             () if few.is_some() => few,
             () if has(Meaning::All) => Some(Pick::All),

@@ -14,6 +14,8 @@ pub enum Pick {
     All,
     Them,
     Others,
+    /// All but these, counted from one.
+    Except(Vec<i32>),
     /// From one; negative counts from the end.
     Nth(Vec<i32>),
     First(i32),
@@ -138,18 +140,9 @@ fn picked(
     match pick {
         None => Ok(by_default.to_vec()),
         Some(Pick::All | Pick::Them) => Ok(all.to_vec()),
-        Some(Pick::Others) => {
-            let default: HashSet<AttachmentId> = by_default.iter().map(|file| file.attachment_id).collect();
-            let others: Vec<Attachment> = all
-                .iter()
-                .filter(|file| !default.contains(&file.attachment_id))
-                .cloned()
-                .collect();
-            if others.is_empty() {
-                Err(NoTarget::NoOthers)
-            } else {
-                Ok(others)
-            }
+        Some(Pick::Others) => without(all, by_default),
+        Some(Pick::Except(unwanted)) => {
+            without(all, &picked(all, by_default, Some(&Pick::Nth(unwanted.clone())))?)
         }
         Some(Pick::Nth(wanted)) => {
             let mut chosen: Vec<Attachment> = Vec::new();
@@ -177,5 +170,19 @@ fn picked(
             let from = have.checked_sub(*n as usize).ok_or_else(|| out_of_range(*n))?;
             Ok(all[from..].to_vec())
         }
+    }
+}
+
+fn without(all: &[Attachment], these: &[Attachment]) -> Result<Vec<Attachment>, NoTarget> {
+    let these: HashSet<AttachmentId> = these.iter().map(|file| file.attachment_id).collect();
+    let others: Vec<Attachment> = all
+        .iter()
+        .filter(|file| !these.contains(&file.attachment_id))
+        .cloned()
+        .collect();
+    if others.is_empty() {
+        Err(NoTarget::NoOthers)
+    } else {
+        Ok(others)
     }
 }

@@ -67,6 +67,9 @@ fn words_with_an_album_mean_all_of_it_unless_they_choose() {
             "crop a b c 1:1 | filter a1 b1 c1 sepia",
         ),
         ("send photo 2", "send b"),
+        ("flip 1 and 3", "flip a c horizontal"),
+        ("flip all but the second", "flip a c horizontal"),
+        ("rotate all except photo 1 left", "rotate b c 270"),
         ("what is this", "get a | get b | get c"),
         (
             "highlight the middle third of the third photo",

@@ -136,7 +136,7 @@ fn pretend(call: &ToolCall) -> String {
         ),
         "get_attachment_info" => format!(
             "attachment_id: {}\ntype: image/jpeg\nsize: 4000 × 3000",
-            arguments["attachment_id"]
+            ids(&arguments)[0]
         ),
         "read_text_attachment" => "hello ```world```".into(),
         _ => ids(&arguments)

@@ -101,6 +101,14 @@ const SENTENCES: &[(&str, &str)] = &[
         "could you higlight the midle in grey",
         "highlight a [250 250 750 750 gray]",
     ),
+    (
+        "highlight the upper left and lower right corners",
+        "highlight a [0 0 500 500] [500 500 1000 1000]",
+    ),
+    (
+        "circle the left and label it as my dog",
+        "highlight a [0 0 500 1000 'my dog' ellipse]",
+    ),
     ("highlight the eagle", ""),
     ("highlight from 100,200 to 4000,5000", ""),
     // Crops
@@ -117,6 +125,9 @@ const SENTENCES: &[(&str, &str)] = &[
     ("crop to 800x600", "crop a 4:3 | resize a1 width=800 height=600"),
     ("cut off the top third", "crop a [0 333 1000 1000]"),
     ("trim the left 10%", "crop a [100 0 1000 1000]"),
+    ("cut 10% off the top", "crop a [0 100 1000 1000]"),
+    ("cut the bottom off", "crop a [0 0 1000 500]"),
+    ("remove the man on the left", ""),
     ("crop it", ""),
     // Turns
     ("rotate left", "rotate a 270"),
@@ -128,6 +139,7 @@ const SENTENCES: &[(&str, &str)] = &[
     ("rotate by 12.5° clockwise", "rotate a 12.5"),
     ("rotate -90", "rotate a 270"),
     ("rotate left twice", "rotate a 180"),
+    ("rotate left, then right", "rotate a 270 | rotate a1 90"),
     ("rotate 360 degrees", ""),
     ("flip", "flip a horizontal"),
     ("mirror it", "flip a horizontal"),
@@ -164,6 +176,8 @@ const SENTENCES: &[(&str, &str)] = &[
     ("shrink by a third", "resize a percent=67"),
     ("enlarge to 150 percent", "resize a percent=150"),
     ("make it 3x bigger", "resize a percent=300"),
+    ("scale by 2", "resize a percent=200"),
+    ("width 500", "resize a width=500"),
     ("resize it", ""),
     // Chains
     (
@@ -177,6 +191,16 @@ const SENTENCES: &[(&str, &str)] = &[
         "circle the left, then crop the left half; and flip it",
         "highlight a [0 0 500 1000 ellipse] | crop a1 [0 0 500 1000] | flip a2 horizontal",
     ),
+    ("“crop to a square”", "crop a 1:1"),
+    (
+        "first crop to a square, second rotate left",
+        "crop a 1:1 | rotate a1 270",
+    ),
+    (
+        "1. crop to a square\n2. rotate left",
+        "crop a 1:1 | rotate a1 270",
+    ),
+    ("I think it would look better in sepia", "filter a sepia"),
     ("thanks! now rotate left", "rotate a 270"),
     ("hi, can you please help me crop this to a square", "crop a 1:1"),
     ("crop to a square and make it prettier", "crop a 1:1"),

@@ -26,6 +26,7 @@ fn the_last_word_says_what_was_done() {
         ("undo", "Here is the version before."),
         ("original please", "Here is the original."),
         ("send it again", "Here it is."),
+        ("don't rotate it", "All right, nothing changed."),
         (
             "circle the left and the right in red",
             "Here you go: circled the left and the right in red.",
@@ -46,7 +47,7 @@ fn the_last_word_says_what_was_done() {
         sent: photos("a b c"),
         ..Focus::default()
     };
-    assert_eq!(play(album).text, "Done: 3 photos turned black and white.");
+    assert_eq!(play(album).text, "Done with 3 photos: turned black and white.");
 }
 
 #[test]
@@ -73,6 +74,12 @@ fn what_it_cannot_see_it_does_not_pretend_to_see() {
     );
     assert!(!info.contains(&id("a").to_string()), "{info}");
     assert!(text_of("read it").contains("That is a picture"));
+    let text_file = Focus {
+        said: "info".into(),
+        replied: vec![file("t", "text/plain")],
+        ..Focus::default()
+    };
+    assert!(!play(text_file).text.contains("I run offline"));
 }
 
 #[test]
