@@ -47,7 +47,7 @@ async fn act(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let config = Config::load(arguments.config.as_deref(), config::process_environment())?;
     let prompts = Prompts::load(None)?;
     config.check_prompts(&prompts)?;
-    telemetry::start(config.secrets.all()).ok();
+    telemetry::start(config.secrets.all())?;
     match arguments.command {
         None | Some(Command::Run) => run(config, prompts).await,
         Some(Command::Doctor) => Ok(doctor::examine(&config).await),
