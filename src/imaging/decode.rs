@@ -59,7 +59,7 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Picture, ImagingError> {
         Format::Tiff => ImageFormat::Tiff,
         Format::Heic | Format::Avif => return Err(ImagingError::NotEditableYet { format }),
     };
-    limits.check(stored.width, stored.height)?;
+    limits.check(stored.extent.0, stored.extent.1)?;
     let (pixels, icc) = catch_unwind(AssertUnwindSafe(|| read_pixels(bytes, codec, limits)))
         .map_err(|_| ImagingError::Damaged {
             format,

@@ -8,16 +8,19 @@ use image::metadata::Orientation;
 pub(super) struct Stored {
     pub width: u32,
     pub height: u32,
+    /// What a decoder may have to hold at once: more than the picture where a frame reaches beyond its canvas.
+    pub extent: (u32, u32),
     pub orientation: Orientation,
     pub animated: bool,
     pub alpha: bool,
 }
 
 impl Stored {
-    fn still(width: u32, height: u32) -> Self {
+    pub fn still(width: u32, height: u32) -> Self {
         Self {
             width,
             height,
+            extent: (width, height),
             orientation: Orientation::NoTransforms,
             animated: false,
             alpha: false,
@@ -114,12 +117,12 @@ pub(super) fn gif(bytes: &[u8]) -> Option<Stored> {
     let mut stored = Stored::still(le16(bytes, 6)?.into(), le16(bytes, 8)?.into());
     // Our decoder always yields alpha for GIF, whether or not a colour is marked transparent.
     stored.alpha = true;
-    stored.animated = gif_frames(bytes).unwrap_or(0) > 1;
+    stored.animated = walk_gif(bytes, &mut stored.extent).unwrap_or(0) > 1;
     Some(stored)
 }
 
-/// Counts frames up to the second one, which is all anyone asks.
-fn gif_frames(bytes: &[u8]) -> Option<u32> {
+/// Counts frames up to the second one, which is all anyone asks, and stretches `extent` by the first.
+fn walk_gif(bytes: &[u8], extent: &mut (u32, u32)) -> Option<u32> {
     let mut frames = 0;
     let mut rest = bytes.get(13 + color_table(*bytes.get(10)?)..)?;
     while frames < 2 {
@@ -128,6 +131,11 @@ fn gif_frames(bytes: &[u8]) -> Option<u32> {
             0x21 => rest.get(2..)?,
             0x2C => {
                 frames += 1;
+                if frames == 1 {
+                    let end =
+                        |start, length| Some(u32::from(le16(rest, start)?) + u32::from(le16(rest, length)?));
+                    *extent = (extent.0.max(end(1, 5)?), extent.1.max(end(3, 7)?));
+                }
                 rest.get(11 + color_table(*rest.get(9)?)..)?
             }
             _ => break,
@@ -242,7 +250,8 @@ mod tests {
 
         #[test]
         fn a_real_file_cut_or_bent_anywhere_is_walked_without_panic(at in 0usize..6000, byte in any::<u8>()) {
-            let files: [(&[u8], fn(&[u8]) -> Option<Stored>); 4] = [
+            type Walk = fn(&[u8]) -> Option<Stored>;
+            let files: [(&[u8], Walk); 4] = [
                 (include_bytes!("../../tests/images/jpeg_gray.jpg"), jpeg),
                 (include_bytes!("../../tests/images/png_16bit_gray_trns.png"), png),
                 (include_bytes!("../../tests/images/bomb.gif"), gif),

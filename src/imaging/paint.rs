@@ -108,17 +108,17 @@ impl Form {
                     from_middle_x - half_width + radius,
                     from_middle_y - half_height + radius,
                 );
-                dx.max(0.0).hypot(dy.max(0.0)) + dx.max(dy).min(0.0) - radius
+                length(dx.max(0.0), dy.max(0.0)) + dx.max(dy).min(0.0) - radius
             }
             // A first-order estimate, exact on the edge itself, where it matters.
             Self::Ellipse { .. } => {
                 let (rx, ry) = (half_width.max(0.5), half_height.max(0.5));
                 let (nx, ny) = (from_middle_x / rx, from_middle_y / ry);
-                let steepness = (nx / rx).hypot(ny / ry);
+                let (near, steepness) = (length(nx, ny), length(nx / rx, ny / ry));
                 if steepness == 0.0 {
                     -rx.min(ry)
                 } else {
-                    nx.hypot(ny) * (nx.hypot(ny) - 1.0) / steepness
+                    near * (near - 1.0) / steepness
                 }
             }
         }
@@ -150,6 +150,11 @@ impl Form {
         };
         (left < right).then_some((left.ceil() as u32, right.floor() as u32))
     }
+}
+
+/// Unlike `hypot` this may overflow, which no picture is large enough for, and is many times faster.
+fn length(x: f32, y: f32) -> f32 {
+    (x * x + y * y).sqrt()
 }
 
 /// Fills a form, never beyond `within`.
@@ -200,10 +205,17 @@ impl Outline {
             let (skip_from, skip_to) = self.inner.hollow(y).unwrap_or((0, 0));
             let right = within.right().min(canvas.width());
             for x in (within.x..right.min(skip_from.max(within.x))).chain(skip_to.max(within.x)..right) {
+                let outside = outermost.coverage(x, y);
+                if outside == 0.0 {
+                    continue;
+                }
                 let pixel = canvas.get_pixel_mut(x, y);
                 if self.halo > 0 {
-                    let ring = outermost.coverage(x, y) * (1.0 - self.inner.coverage(x, y));
-                    lay(pixel, contrast, ring * HALO_OPACITY);
+                    lay(
+                        pixel,
+                        contrast,
+                        outside * (1.0 - self.inner.coverage(x, y)) * HALO_OPACITY,
+                    );
                 }
                 lay(
                     pixel,

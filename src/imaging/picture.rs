@@ -103,7 +103,7 @@ pub(super) trait Sample: image::Primitive {
 
 impl Sample for u8 {
     fn to_unit(self) -> f32 {
-        f32::from(self) / 255.0
+        f32::from(self) * (1.0 / 255.0)
     }
 
     fn from_unit(unit: f32) -> Self {
@@ -113,7 +113,7 @@ impl Sample for u8 {
 
 impl Sample for u16 {
     fn to_unit(self) -> f32 {
-        f32::from(self) / 65535.0
+        f32::from(self) * (1.0 / 65535.0)
     }
 
     fn from_unit(unit: f32) -> Self {

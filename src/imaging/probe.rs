@@ -92,11 +92,9 @@ fn ask_decoder(format: Format, bytes: &[u8]) -> ImageResult<Option<Stored>> {
 fn describe(decoder: &impl ImageDecoder, orientation: Orientation) -> Stored {
     let (width, height) = decoder.dimensions();
     Stored {
-        width,
-        height,
         orientation,
-        animated: false,
         alpha: decoder.color_type().has_alpha(),
+        ..Stored::still(width, height)
     }
 }
 

@@ -115,7 +115,7 @@ fn printable<'a>(text: &'a str, font: &'a FontRef<'static>) -> impl Iterator<Ite
     text.split_whitespace()
         .map(move |word| {
             word.chars()
-                .filter(|&c| !c.is_control() && (font.glyph_id(c).0 != 0 || c.is_alphanumeric()))
+                .filter(|&c| !is_invisible(c) && (font.glyph_id(c).0 != 0 || c.is_alphanumeric()))
         })
         .map(|word| word.collect::<String>())
         .filter(|word| !word.is_empty())
@@ -124,6 +124,13 @@ fn printable<'a>(text: &'a str, font: &'a FontRef<'static>) -> impl Iterator<Ite
             let space = (index > 0).then_some(' ');
             space.into_iter().chain(word.chars().collect::<Vec<_>>())
         })
+}
+
+/// Controls, joiners, direction marks and variation selectors: what is left of an emoji without its picture.
+fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}')
+        || matches!(c, '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{E0000}'..='\u{E0FFF}')
 }
 
 #[cfg(test)]

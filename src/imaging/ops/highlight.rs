@@ -34,7 +34,7 @@ pub enum Shape {
     Spotlight,
 }
 
-const DEFAULT_THICKNESS: f64 = 6.0;
+const DEFAULT_THICKNESS: f64 = 7.0;
 /// Line height of labels, as a part of the shorter side, and the least that is still legible.
 const LABEL_HEIGHT: f32 = 0.046;
 const LEGIBLE: f32 = 7.0;
@@ -95,7 +95,7 @@ impl Mark {
         let thousandths = highlight.thickness.unwrap_or(DEFAULT_THICKNESS);
         if !(1.0..=100.0).contains(&thousandths) {
             return Err(ImagingError::BadArgument(format!(
-                "thickness is {thousandths}, but must be from 1 to 100 (thousandths of the shorter side; 6 is usual)."
+                "thickness is {thousandths}, but must be from 1 to 100 (thousandths of the shorter side; 7 is usual)."
             )));
         }
         let shorter = width.min(height);
@@ -186,9 +186,15 @@ where
             .iter()
             .filter(|mark| (mark.outer.y..mark.outer.bottom()).contains(&y))
             .collect();
+        if near.is_empty() {
+            row.for_each(|(_, _, pixel)| paint::dim(pixel, SHADE));
+            continue;
+        }
         for (x, _, pixel) in row {
-            let light = near
+            let here = near
                 .iter()
+                .filter(|mark| (mark.outer.x..mark.outer.right()).contains(&x));
+            let light = here
                 .map(|mark| mark.outline.inner.coverage(x, y))
                 .fold(0.0, f32::max);
             if light < 1.0 {
@@ -269,7 +275,7 @@ fn place_plates<'a>(marks: &'a [Mark], frame: (u32, u32)) -> Vec<Plate<'a>> {
 }
 
 /// Places for a plate inside the frame, the best first: on top of the outline, below it, then within, each
-/// flush with the left edge or else the right one.
+/// flush with the left edge or else the right one; in the middle of an ellipse, which has no edge there.
 fn spots_for(mark: &Mark, (width, height): (u32, u32), frame: (u32, u32)) -> Vec<PixelRect> {
     let lowest = frame.1.saturating_sub(height);
     let rows = [
@@ -278,7 +284,14 @@ fn spots_for(mark: &Mark, (width, height): (u32, u32), frame: (u32, u32)) -> Vec
         Some(mark.outer.y),
         mark.outer.bottom().checked_sub(height),
     ];
-    let columns = [mark.outer.x, mark.outer.right().saturating_sub(width)];
+    let (left, right) = (mark.outer.x, mark.outer.right().saturating_sub(width));
+    let columns = match mark.shape {
+        Shape::Ellipse => [
+            (mark.outer.x + mark.outer.width / 2).saturating_sub(width / 2),
+            left,
+        ],
+        Shape::Rectangle | Shape::Spotlight => [left, right],
+    };
     let mut spots: Vec<_> = rows
         .into_iter()
         .flatten()

@@ -117,16 +117,15 @@ impl<T: Sample, const N: usize> Bicubic<'_, T, N> {
         let (rows, down) = taps(y - 0.5, self.height);
         let mut sum = [0.0; N];
         for (row, down) in rows.into_iter().zip(down) {
+            let line = &self.pixels[row * self.width..][..self.width];
             for (column, across) in columns.into_iter().zip(across) {
-                let pixel = &self.pixels[row * self.width + column];
-                let mut weight = down * across;
+                let mut pixel = line[column].map(Sample::to_unit);
                 if self.alpha {
-                    weight *= pixel[N - 1].to_unit();
-                    sum[N - 1] += weight;
+                    let alpha = pixel[N - 1];
+                    pixel[..N - 1].iter_mut().for_each(|color| *color *= alpha);
                 }
-                let colors = if self.alpha { N - 1 } else { N };
-                for channel in 0..colors {
-                    sum[channel] += weight * pixel[channel].to_unit();
+                for (sum, sample) in sum.iter_mut().zip(pixel) {
+                    *sum += down * across * sample;
                 }
             }
         }
