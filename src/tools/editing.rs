@@ -174,6 +174,10 @@ fn derived_name(parent: &Attachment, suffix: &str, extension: &str) -> String {
         _ => stem,
     };
     let stem: String = stem.chars().take(LONGEST_STEM).collect();
-    let stem = if stem.trim().is_empty() { "image" } else { stem.trim() };
+    let stem = if stem.trim().is_empty() {
+        "image"
+    } else {
+        stem.trim()
+    };
     format!("{stem}-{suffix}.{extension}")
 }

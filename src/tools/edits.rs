@@ -325,7 +325,8 @@ fn flip(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
 }
 
 fn resize_spec() -> ToolSpec {
-    let side = |what: &str| json!({"type": "integer", "minimum": 1, "maximum": LONGEST_SIDE, "description": what});
+    let side =
+        |what: &str| json!({"type": "integer", "minimum": 1, "maximum": LONGEST_SIDE, "description": what});
     ToolSpec {
         name: "resize_image",
         description: "Scales images. Say the size in one way: width and height (one or both), or longest, or percent.",

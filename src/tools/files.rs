@@ -217,7 +217,11 @@ fn info(file: &Attachment, parents: &[Attachment], now: DateTime<Utc>) -> String
         (AttachmentSource::Tool, Some(recipe)) => format!("came from: {}", recipe.tool),
         (AttachmentSource::Tool, None) => "came from: a tool".to_owned(),
     });
-    lines.extend(file.description.as_ref().map(|text| format!("description: {text}")));
+    lines.extend(
+        file.description
+            .as_ref()
+            .map(|text| format!("description: {text}")),
+    );
     for id in &file.parents {
         let parent = parents.iter().find(|parent| parent.attachment_id == *id);
         let name = parent.map_or("deleted since", |parent| parent.filename.as_str());

@@ -92,8 +92,8 @@ impl Tool for ReadTextAttachment {
             let memory = bytes.len() as u64 * 3;
             let read = move || plain_text::decode(&bytes).map(|text| wish.page(&text));
             let page = context.darkroom.run(memory, read).await?;
-            page.map(|page| ToolResult::says(format!("{}: {page}", file.filename)))
-                .ok_or_else(|| no_text(&file))
+            let page = page.ok_or_else(|| no_text(&file))??;
+            Ok(ToolResult::says(format!("{}: {page}", file.filename)))
         }
         .boxed()
     }
@@ -130,56 +130,60 @@ fn pattern(grep: &str) -> Result<Regex, ToolError> {
 }
 
 impl Wish {
-    fn page(&self, text: &str) -> String {
+    fn page(&self, text: &str) -> Result<String, ToolError> {
         let total = text.lines().count();
-        if total == 0 {
-            return "the file has no lines.".to_owned();
-        }
+        let whole = words::count(total, "line");
         let numbered = text.lines().enumerate().map(|(index, line)| (index + 1, line));
-        match &self.grep {
-            None => self.cut(numbered, total, &format!("of {}", words::count(total, "line"))),
-            Some(grep) => {
-                let matching: Vec<_> = numbered
-                    .filter_map(|(number, line)| Some((number, around(line, grep.find(line)?.range()))))
-                    .collect();
-                let found = matching.len();
-                if found == 0 {
-                    return format!("none of its {} matches {grep}.", words::count(total, "line"));
-                }
-                let lines = matching.iter().map(|(number, line)| (*number, line.as_str()));
-                let of = format!("of {} among {total} lines", words::count(found, "match").replace("matchs", "matches"));
-                self.cut(lines, found, &of)
-            }
+        let Some(grep) = &self.grep else {
+            return self.cut(numbered, "lines", total, "");
+        };
+        let matching: Vec<_> = numbered
+            .filter_map(|(number, line)| Some((number, around(line, grep.find(line)?.range()))))
+            .collect();
+        if matching.is_empty() {
+            return Ok(format!("none of its {whole} matches {:?}.", grep.as_str()));
         }
+        let lines = matching.iter().map(|(number, line)| (*number, line.as_str()));
+        self.cut(
+            lines,
+            "matching lines",
+            matching.len(),
+            &format!(" (the file has {whole})"),
+        )
     }
 
     /// The wanted part of these lines, up to the size of an answer, and how to read on.
-    fn cut<'a>(&self, lines: impl Iterator<Item = (usize, &'a str)>, all: usize, of: &str) -> String {
+    fn cut<'a>(
+        &self,
+        lines: impl Iterator<Item = (usize, &'a str)>,
+        what: &str,
+        all: usize,
+        note: &str,
+    ) -> Result<String, ToolError> {
         if self.offset >= all {
-            return format!("offset {} is past the end {of}. Use 0 to {}.", self.offset, all - 1);
+            return Err(refused(format!(
+                "offset is {}, but there are only {all} {what}{note}. Use an offset from 0 to {}.",
+                self.offset,
+                all.saturating_sub(1)
+            )));
         }
-        let mut shown = String::new();
+        let mut shown: Vec<String> = Vec::new();
         let mut left = MOST_CHARACTERS;
-        let mut taken = 0;
         for (number, line) in lines.skip(self.offset).take(self.limit) {
             let line = format!("{number}: {line}");
             let length = line.chars().count() + 1;
-            if length > left && taken > 0 {
+            if length > left && !shown.is_empty() {
                 break;
             }
-            if taken > 0 {
-                shown.push('\n');
-            }
-            shown.push_str(&words::shortened(&line, left));
-            taken += 1;
+            shown.push(words::shortened(&line, left));
             left = left.saturating_sub(length);
         }
-        let end = self.offset + taken;
-        let mut said = format!("{} to {end} {of}.", self.offset + 1);
+        let end = self.offset + shown.len();
+        let mut said = format!("{what} {} to {end} of {all}{note}.", self.offset + 1);
         if end < all {
             said.push_str(&format!(" Read on with offset {end}."));
         }
-        format!("{said}\n{}", words::fenced(&shown))
+        Ok(format!("{said}\n{}", words::fenced(&shown.join("\n"))))
     }
 }
 
