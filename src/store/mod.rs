@@ -8,6 +8,8 @@ mod pool;
 #[allow(clippy::duplicate_mod)]
 mod postgres;
 mod records;
+#[doc(hidden)]
+pub mod schema;
 #[allow(clippy::duplicate_mod)]
 mod sqlite;
 
@@ -15,8 +17,8 @@ pub use pool::{Store, StoreError};
 pub use records::*;
 
 use crate::domain::{
-    Attachment, AttachmentId, Conversation, InterfaceType, Message, MessageId, NewMessage, PlannedSend, Session,
-    SessionId, Turn, TurnId, UserId,
+    Attachment, AttachmentId, Conversation, InterfaceType, Message, MessageId, NewMessage, PlannedSend,
+    Session, SessionId, Turn, TurnId, UserId,
 };
 use chrono::{DateTime, Utc};
 use pool::Pool;

@@ -24,15 +24,15 @@ pub async fn add_attachment(conn: &mut Conn, attachment: &Attachment) -> Result<
     .bind(a.source.as_str())
     .bind(&a.sha256)
     .bind(&a.mime_type)
-    .bind(&a.filename)
-    .bind(&a.description)
+    .bind(rows::clean(&a.filename))
+    .bind(a.description.as_deref().map(rows::clean))
     .bind(a.size)
     .bind(a.width)
     .bind(a.height)
     .bind(&a.object_key)
     .bind(a.created_at)
     .bind(Json(&a.parents))
-    .bind(a.recipe.as_ref().map(Json))
+    .bind(a.recipe.as_ref().map(rows::clean_json).transpose()?)
     .execute(conn)
     .await?;
     Ok(())
@@ -89,7 +89,10 @@ pub async fn attachments(
     let mut query = QueryBuilder::<Db>::new(format!(
         "SELECT {ATTACHMENT} FROM attachment_metadata f WHERE f.interface_type = "
     ));
-    query.push_bind(place.interface.as_str()).push(" AND f.conversation_id = ").push_bind(&place.id);
+    query
+        .push_bind(place.interface.as_str())
+        .push(" AND f.conversation_id = ")
+        .push_bind(&place.id);
     query.push(" AND f.attachment_id IN (");
     let mut list = query.separated(", ");
     for id in ids {
@@ -97,7 +100,10 @@ pub async fn attachments(
     }
     query.push(")");
     let found = rows::attachments(query.build().fetch_all(conn).await?)?;
-    Ok(ids.iter().filter_map(|id| found.iter().find(|a| a.attachment_id == *id).cloned()).collect())
+    Ok(ids
+        .iter()
+        .filter_map(|id| found.iter().find(|a| a.attachment_id == *id).cloned())
+        .collect())
 }
 
 /// The conversation's files since then, newest first.
@@ -135,8 +141,14 @@ pub async fn bytes_kept(conn: &mut Conn, place: &Conversation) -> Result<i64, St
 }
 
 /// The attachment behind an id whoever asks: for the sender and the local page, which serve what was filed.
-pub async fn attachment_anywhere(conn: &mut Conn, id: AttachmentId) -> Result<Option<Attachment>, StoreError> {
+pub async fn attachment_anywhere(
+    conn: &mut Conn,
+    id: AttachmentId,
+) -> Result<Option<Attachment>, StoreError> {
     let sql = format!("SELECT {ATTACHMENT} FROM attachment_metadata f WHERE f.attachment_id = $1");
-    let row = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(id.to_string()).fetch_optional(conn).await?;
+    let row = sqlx::query::<Db>(AssertSqlSafe(sql))
+        .bind(id.to_string())
+        .fetch_optional(conn)
+        .await?;
     Ok(row.as_ref().map(rows::attachment).transpose()?)
 }

@@ -10,7 +10,7 @@ use crate::{
     store::{Found, StoreError},
 };
 use chrono::{DateTime, Utc};
-use sqlx::{AssertSqlSafe, Row as _, types::Json};
+use sqlx::{AssertSqlSafe, Row as _};
 
 /// Adds one message with its links to attachments, whose rows must exist, and counts it in its session.
 pub async fn add_message(conn: &mut Conn, message: &NewMessage) -> Result<MessageId, StoreError> {
@@ -30,32 +30,29 @@ pub async fn add_message(conn: &mut Conn, message: &NewMessage) -> Result<Messag
     .bind(m.thread_root_id.map(|id| id.0))
     .bind(m.timestamp)
     .bind(m.role.as_str())
-    .bind(without_nul(&m.content))
-    .bind((!m.tool_calls.is_empty()).then(|| Json(&m.tool_calls)))
-    .bind(&m.tool_call_id)
-    .bind(&m.tool_name)
+    .bind(rows::clean(&m.content))
+    .bind((!m.tool_calls.is_empty()).then(|| rows::clean_json(&m.tool_calls)).transpose()?)
+    .bind(m.tool_call_id.as_deref().map(rows::clean))
+    .bind(m.tool_name.as_deref().map(rows::clean))
     .bind(&m.agent_id)
     .bind(m.user_id.as_ref().map(|id| &id.0))
-    .bind(m.reasoning_info.as_ref().map(Json))
-    .bind(m.provider_metadata.as_ref().map(Json))
-    .bind(&m.error)
-    .bind(m.reply.as_ref().map(Json))
+    .bind(m.reasoning_info.as_ref().map(rows::clean_json).transpose()?)
+    .bind(m.provider_metadata.as_ref().map(rows::clean_json).transpose()?)
+    .bind(m.error.as_deref().map(rows::clean))
+    .bind(m.reply.as_ref().map(rows::clean_json).transpose()?)
     .bind(&m.album_id)
     .fetch_one(&mut *conn)
     .await?;
     let id: i64 = row.try_get("internal_id")?;
     for (position, attachment) in m.attachments.iter().enumerate() {
         // A person's message carries its file itself; what the bot sends gets its id when it is sent.
-        let carried_by = (m.role == Role::User).then_some(m.interface_message_id.as_ref()).flatten();
+        let carried_by = (m.role == Role::User)
+            .then_some(m.interface_message_id.as_ref())
+            .flatten();
         attachments::link(conn, MessageId(id), position, *attachment, carried_by).await?;
     }
     sessions::count_message(conn, m).await?;
     Ok(MessageId(id))
-}
-
-/// PostgreSQL has no place for NUL in text.
-fn without_nul(text: &str) -> std::borrow::Cow<'_, str> {
-    if text.contains('\0') { text.replace('\0', "").into() } else { text.into() }
 }
 
 /// Adds what a tool made and the message that tells of it, together.
@@ -72,13 +69,20 @@ pub async fn add_message_with(
 
 pub async fn message(conn: &mut Conn, id: MessageId) -> Result<Option<Message>, StoreError> {
     let sql = format!("SELECT {MESSAGE} FROM message_history m WHERE m.internal_id = $1");
-    let row = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(id.0).fetch_optional(conn).await?;
+    let row = sqlx::query::<Db>(AssertSqlSafe(sql))
+        .bind(id.0)
+        .fetch_optional(conn)
+        .await?;
     Ok(row.as_ref().map(rows::message).transpose()?)
 }
 
 /// The message a person sees under this id in this conversation, and the one attachment it shows:
 /// a message of its own, one photo of an album we sent, or a later piece of a long answer.
-pub async fn find_message(conn: &mut Conn, place: &Conversation, shown_id: &str) -> Result<Option<Found>, StoreError> {
+pub async fn find_message(
+    conn: &mut Conn,
+    place: &Conversation,
+    shown_id: &str,
+) -> Result<Option<Found>, StoreError> {
     let sql = format!(
         "SELECT {MESSAGE}, c.attachment_id AS shown FROM ( \
            SELECT internal_id, NULL AS attachment_id, 2 AS rank FROM message_history \
@@ -100,7 +104,10 @@ pub async fn find_message(conn: &mut Conn, place: &Conversation, shown_id: &str)
         .await?;
     let Some(row) = row else { return Ok(None) };
     let shown: Option<String> = row.try_get("shown")?;
-    Ok(Some(Found { message: rows::message(&row)?, attachment: shown.and_then(|id| id.parse().ok()) }))
+    Ok(Some(Found {
+        message: rows::message(&row)?,
+        attachment: shown.and_then(|id| id.parse().ok()),
+    }))
 }
 
 /// The newest messages of a session before `before`, oldest first.
@@ -128,22 +135,31 @@ pub async fn recent_messages(
 }
 
 /// The newest messages of every conversation, the conversation with the newest first; each oldest first.
+/// The joined names and the cross join make SQLite begin with the few that are recent.
 pub async fn recent_by_conversation(
     conn: &mut Conn,
     since: DateTime<Utc>,
     limit: i64,
 ) -> Result<Vec<(Conversation, Vec<Message>)>, StoreError> {
     let sql = format!(
-        "SELECT {MESSAGE} FROM message_history m JOIN ( \
+        "SELECT {MESSAGE} FROM ( \
            SELECT internal_id, ROW_NUMBER() OVER ( \
-             PARTITION BY interface_type, conversation_id ORDER BY internal_id DESC) AS place \
+             PARTITION BY interface_type || ':' || conversation_id ORDER BY internal_id DESC) AS place \
            FROM message_history WHERE timestamp >= $1 AND role <> 'tool' \
-         ) newest ON newest.internal_id = m.internal_id WHERE newest.place <= $2 ORDER BY m.internal_id DESC"
+         ) newest CROSS JOIN message_history m \
+         WHERE m.internal_id = newest.internal_id AND newest.place <= $2 ORDER BY m.internal_id DESC"
     );
-    let found = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(since).bind(limit).fetch_all(conn).await?;
+    let found = sqlx::query::<Db>(AssertSqlSafe(sql))
+        .bind(since)
+        .bind(limit)
+        .fetch_all(conn)
+        .await?;
     let mut grouped: Vec<(Conversation, Vec<Message>)> = Vec::new();
     for message in rows::messages(found)? {
-        match grouped.iter_mut().find(|(place, _)| *place == message.conversation) {
+        match grouped
+            .iter_mut()
+            .find(|(place, _)| *place == message.conversation)
+        {
             Some((_, messages)) => messages.insert(0, message),
             None => grouped.push((message.conversation.clone(), vec![message])),
         }
@@ -157,14 +173,20 @@ pub async fn thread(conn: &mut Conn, root: MessageId) -> Result<Vec<Message>, St
         "SELECT {MESSAGE} FROM message_history m WHERE m.internal_id = $1 \
          UNION ALL SELECT {MESSAGE} FROM message_history m WHERE m.thread_root_id = $1 ORDER BY internal_id"
     );
-    let rows = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(root.0).fetch_all(conn).await?;
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
+        .bind(root.0)
+        .fetch_all(conn)
+        .await?;
     Ok(rows::messages(rows)?)
 }
 
 /// What the agent and its tools said in a turn, in order. The person's messages are the turn's inputs.
 pub async fn messages_of_turn(conn: &mut Conn, turn: TurnId) -> Result<Vec<Message>, StoreError> {
     let sql = format!("SELECT {MESSAGE} FROM message_history m WHERE m.turn_id = $1 ORDER BY m.internal_id");
-    let rows = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(turn.to_string()).fetch_all(conn).await?;
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
+        .bind(turn.to_string())
+        .fetch_all(conn)
+        .await?;
     Ok(rows::messages(rows)?)
 }
 
@@ -174,7 +196,10 @@ pub async fn inputs_of_turn(conn: &mut Conn, turn: TurnId) -> Result<Vec<Message
         "SELECT {MESSAGE} FROM turn_inputs i JOIN message_history m ON m.internal_id = i.internal_id \
          WHERE i.turn_id = $1 ORDER BY m.internal_id"
     );
-    let rows = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(turn.to_string()).fetch_all(conn).await?;
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
+        .bind(turn.to_string())
+        .fetch_all(conn)
+        .await?;
     Ok(rows::messages(rows)?)
 }
 
@@ -199,8 +224,12 @@ pub async fn messages_of_album(
 
 /// Everything of one session, oldest first.
 pub async fn messages_of_session(conn: &mut Conn, session: SessionId) -> Result<Vec<Message>, StoreError> {
-    let sql = format!("SELECT {MESSAGE} FROM message_history m WHERE m.session_id = $1 ORDER BY m.internal_id");
-    let rows = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(session.to_string()).fetch_all(conn).await?;
+    let sql =
+        format!("SELECT {MESSAGE} FROM message_history m WHERE m.session_id = $1 ORDER BY m.internal_id");
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
+        .bind(session.to_string())
+        .fetch_all(conn)
+        .await?;
     Ok(rows::messages(rows)?)
 }
 
@@ -236,15 +265,20 @@ pub async fn set_attachment_interface_id(
     attachment: AttachmentId,
     shown_id: &str,
 ) -> Result<(), StoreError> {
-    sqlx::query::<Db>(
-        "UPDATE message_attachments SET interface_message_id = $3 \
-         WHERE internal_id = $1 AND attachment_id = $2",
+    // The same picture may be in an answer twice: each showing has its own id.
+    let done = sqlx::query::<Db>(
+        "UPDATE message_attachments SET interface_message_id = $3 WHERE internal_id = $1 AND position = ( \
+           SELECT MIN(position) FROM message_attachments \
+           WHERE internal_id = $1 AND attachment_id = $2 AND interface_message_id IS NULL)",
     )
     .bind(message.0)
     .bind(attachment.to_string())
     .bind(shown_id)
     .execute(&mut *conn)
     .await?;
+    if done.rows_affected() == 0 {
+        return set_interface_id(conn, message, shown_id).await;
+    }
     sqlx::query::<Db>(
         "UPDATE message_history SET interface_message_id = $2 \
          WHERE internal_id = $1 AND interface_message_id IS NULL",
@@ -270,7 +304,7 @@ pub async fn edit_message(
     .bind(place.interface.as_str())
     .bind(&place.id)
     .bind(shown_id)
-    .bind(without_nul(content))
+    .bind(rows::clean(content))
     .execute(conn)
     .await?;
     Ok(done.rows_affected() > 0)

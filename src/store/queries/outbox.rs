@@ -17,7 +17,9 @@ fn outbox_row(row: &Row) -> Result<OutboxRow, sqlx::Error> {
     Ok(OutboxRow {
         outbox_id: row.try_get("outbox_id")?,
         conversation: rows::conversation(row)?,
-        turn_id: row.try_get::<Option<String>, _>("turn_id")?.and_then(|id| id.parse().ok()),
+        turn_id: row
+            .try_get::<Option<String>, _>("turn_id")?
+            .and_then(|id| id.parse().ok()),
         internal_id: row.try_get::<Option<i64>, _>("internal_id")?.map(MessageId),
         kind: rows::parsed(row, "kind")?,
         payload,
@@ -51,7 +53,7 @@ pub async fn queue(
         .bind(origin.map(|(turn, _)| turn.to_string()))
         .bind(origin.map(|(_, message)| message.0))
         .bind(send.kind.as_str())
-        .bind(Json(&send.payload))
+        .bind(rows::clean_json(&send.payload)?)
         .bind(send.items)
         .bind(Json(&send.attachments))
         .bind(reply_to.filter(|_| index == 0))
@@ -100,7 +102,11 @@ pub async fn next_send(conn: &mut Conn, place: &Conversation) -> Result<Option<O
         .bind(&place.id)
         .fetch_optional(conn)
         .await?;
-    Ok(row.as_ref().map(outbox_row).transpose()?.filter(|send| send.state == crate::store::SendState::Queued))
+    Ok(row
+        .as_ref()
+        .map(outbox_row)
+        .transpose()?
+        .filter(|send| send.state == crate::store::SendState::Queued))
 }
 
 /// From here on the request may leave. False if someone else has it.
@@ -119,14 +125,13 @@ pub async fn claim_send(conn: &mut Conn, outbox_id: i64) -> Result<bool, StoreEr
 /// It was sent: these are the ids people see, one for each message, written back to the history.
 pub async fn send_done(conn: &mut Conn, send: &OutboxRow, shown_ids: &[String]) -> Result<(), StoreError> {
     settle(conn, send.outbox_id, "sent", None).await?;
-    let Some(message) = send.internal_id else { return Ok(()) };
-    if send.attachments.is_empty() {
-        for id in shown_ids {
-            history::set_interface_id(conn, message, id).await?;
-        }
-    } else {
-        for (attachment, id) in send.attachments.iter().zip(shown_ids) {
-            history::set_attachment_interface_id(conn, message, *attachment, id).await?;
+    let Some(message) = send.internal_id else {
+        return Ok(());
+    };
+    for (index, id) in shown_ids.iter().enumerate() {
+        match send.attachments.get(index) {
+            Some(attachment) => history::set_attachment_interface_id(conn, message, *attachment, id).await?,
+            None => history::set_interface_id(conn, message, id).await?,
         }
     }
     Ok(())
@@ -136,7 +141,7 @@ async fn settle(conn: &mut Conn, outbox_id: i64, state: &str, error: Option<&str
     sqlx::query::<Db>("UPDATE outbox SET state = $2, error = $3, updated_at = $4 WHERE outbox_id = $1")
         .bind(outbox_id)
         .bind(state)
-        .bind(error)
+        .bind(error.map(rows::clean))
         .bind(Utc::now())
         .execute(conn)
         .await?;
@@ -155,7 +160,7 @@ pub async fn send_again(
     )
     .bind(outbox_id)
     .bind(not_before)
-    .bind(error)
+    .bind(rows::clean(error))
     .bind(Utc::now())
     .execute(conn)
     .await?;
@@ -176,11 +181,11 @@ pub async fn reshape_send(
     )
     .bind(outbox_id)
     .bind(send.kind.as_str())
-    .bind(Json(&send.payload))
+    .bind(rows::clean_json(&send.payload)?)
     .bind(send.items)
     .bind(Json(&send.attachments))
     .bind(reply_to)
-    .bind(error)
+    .bind(rows::clean(error))
     .bind(Utc::now())
     .execute(conn)
     .await?;
@@ -201,7 +206,7 @@ pub async fn send_failed(conn: &mut Conn, outbox_id: i64, error: &str) -> Result
 pub async fn recover_sends(conn: &mut Conn) -> Result<u64, StoreError> {
     let done = sqlx::query::<Db>(
         "UPDATE outbox SET state = 'unknown', error = 'the program stopped while this was being sent', \
-         updated_at = $1 WHERE state = 'sending'",
+         updated_at = $1 WHERE state IN ('queued', 'sending') AND state = 'sending'",
     )
     .bind(Utc::now())
     .execute(conn)
@@ -214,6 +219,9 @@ pub async fn troubled_sends(conn: &mut Conn, limit: i64) -> Result<Vec<OutboxRow
     let sql = format!(
         "SELECT {COLUMNS} FROM outbox WHERE state IN ('unknown', 'failed') ORDER BY outbox_id DESC LIMIT $1"
     );
-    let rows = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(limit).fetch_all(conn).await?;
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
+        .bind(limit)
+        .fetch_all(conn)
+        .await?;
     Ok(rows.iter().map(outbox_row).collect::<Result<_, _>>()?)
 }

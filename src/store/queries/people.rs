@@ -9,15 +9,23 @@ use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 
 pub async fn owners(conn: &mut Conn, interface: InterfaceType) -> Result<Vec<UserId>, StoreError> {
-    let rows = sqlx::query::<Db>("SELECT user_id FROM people WHERE interface_type = $1 AND standing = 'owner'")
-        .bind(interface.as_str())
-        .fetch_all(conn)
-        .await?;
-    Ok(rows.iter().map(|row| row.try_get("user_id").map(UserId)).collect::<Result<_, _>>()?)
+    let rows =
+        sqlx::query::<Db>("SELECT user_id FROM people WHERE interface_type = $1 AND standing = 'owner'")
+            .bind(interface.as_str())
+            .fetch_all(conn)
+            .await?;
+    Ok(rows
+        .iter()
+        .map(|row| row.try_get("user_id").map(UserId))
+        .collect::<Result<_, _>>()?)
 }
 
 /// Makes this person the owner if there is none yet; says whether they are now.
-pub async fn become_owner(conn: &mut Conn, interface: InterfaceType, user: &UserId) -> Result<bool, StoreError> {
+pub async fn become_owner(
+    conn: &mut Conn,
+    interface: InterfaceType,
+    user: &UserId,
+) -> Result<bool, StoreError> {
     let done = sqlx::query::<Db>(
         "INSERT INTO people (interface_type, user_id, standing, since) \
          SELECT $1, $2, 'owner', $3 WHERE NOT EXISTS \
@@ -28,8 +36,12 @@ pub async fn become_owner(conn: &mut Conn, interface: InterfaceType, user: &User
     .bind(&user.0)
     .bind(Utc::now())
     .execute(conn)
-    .await?;
-    Ok(done.rows_affected() > 0)
+    .await;
+    match done {
+        // Somebody else became it at this very moment.
+        Err(sqlx::Error::Database(e)) if e.is_unique_violation() => Ok(false),
+        done => Ok(done?.rows_affected() > 0),
+    }
 }
 
 /// True if this stranger was not told since `since`; then they count as told now.

@@ -2,8 +2,9 @@
 
 use super::Row;
 use crate::domain::{Attachment, Conversation, Message, MessageId, Recipe, Session, Turn, UserId};
+use serde_json::Value;
 use sqlx::{Row as _, types::Json};
-use std::str::FromStr;
+use std::{borrow::Cow, str::FromStr};
 
 /// Text columns that hold one of our own types; anything else in them is a broken row.
 pub fn parsed<T: FromStr<Err: std::fmt::Display>>(row: &Row, column: &str) -> Result<T, sqlx::Error> {
@@ -13,27 +14,65 @@ pub fn parsed<T: FromStr<Err: std::fmt::Display>>(row: &Row, column: &str) -> Re
 
 fn parsed_opt<T: FromStr<Err: std::fmt::Display>>(row: &Row, column: &str) -> Result<Option<T>, sqlx::Error> {
     let text: Option<String> = row.try_get(column)?;
-    text.map(|t| t.parse().map_err(|e| broken(column, &e))).transpose()
+    text.map(|t| t.parse().map_err(|e| broken(column, &e)))
+        .transpose()
 }
 
 fn broken(column: &str, error: &dyn std::fmt::Display) -> sqlx::Error {
-    sqlx::Error::ColumnDecode { index: column.to_owned(), source: error.to_string().into() }
+    sqlx::Error::ColumnDecode {
+        index: column.to_owned(),
+        source: error.to_string().into(),
+    }
 }
 
 /// Ids gathered by `string_agg(…, ',')`.
 fn id_list<T: FromStr<Err: std::fmt::Display>>(row: &Row, column: &str) -> Result<Vec<T>, sqlx::Error> {
     let text: Option<String> = row.try_get(column)?;
     let text = text.unwrap_or_default();
-    text.split(',').filter(|part| !part.is_empty()).map(|id| id.parse().map_err(|e| broken(column, &e))).collect()
+    text.split(',')
+        .filter(|part| !part.is_empty())
+        .map(|id| id.parse().map_err(|e| broken(column, &e)))
+        .collect()
 }
 
 fn json<T: serde::de::DeserializeOwned>(row: &Row, column: &str) -> Result<Option<T>, sqlx::Error> {
-    let value: Option<Json<serde_json::Value>> = row.try_get(column)?;
-    value.map(|Json(v)| serde_json::from_value(v).map_err(|e| broken(column, &e))).transpose()
+    let value: Option<Json<Value>> = row.try_get(column)?;
+    value
+        .map(|Json(v)| serde_json::from_value(v).map_err(|e| broken(column, &e)))
+        .transpose()
+}
+
+/// PostgreSQL has no place for NUL, neither in text nor in JSON; it says nothing to anybody, so it goes.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    if text.contains('\0') {
+        text.replace('\0', "").into()
+    } else {
+        text.into()
+    }
+}
+
+pub fn clean_json(value: &impl serde::Serialize) -> Result<Json<Value>, sqlx::Error> {
+    let value = serde_json::to_value(value).map_err(|e| sqlx::Error::Encode(e.into()))?;
+    Ok(Json(cleaned(value)))
+}
+
+fn cleaned(value: Value) -> Value {
+    match value {
+        Value::String(text) if text.contains('\0') => Value::String(text.replace('\0', "")),
+        Value::Array(items) => items.into_iter().map(cleaned).collect(),
+        Value::Object(fields) => fields
+            .into_iter()
+            .map(|(k, v)| (clean(&k).into_owned(), cleaned(v)))
+            .collect(),
+        other => other,
+    }
 }
 
 pub fn conversation(row: &Row) -> Result<Conversation, sqlx::Error> {
-    Ok(Conversation { interface: parsed(row, "interface_type")?, id: row.try_get("conversation_id")? })
+    Ok(Conversation {
+        interface: parsed(row, "interface_type")?,
+        id: row.try_get("conversation_id")?,
+    })
 }
 
 /// Every column of a message, and the ids of what it carries.
@@ -124,7 +163,10 @@ pub fn turn(row: &Row) -> Result<Turn, sqlx::Error> {
         session_id: parsed(row, "session_id")?,
         state: parsed(row, "state")?,
         thread_root_id: MessageId(row.try_get("thread_root_id")?),
-        inputs: id_list::<i64>(row, "inputs")?.into_iter().map(MessageId).collect(),
+        inputs: id_list::<i64>(row, "inputs")?
+            .into_iter()
+            .map(MessageId)
+            .collect(),
         user_id: UserId(row.try_get("user_id")?),
         agent_id: row.try_get("agent_id")?,
         attempts: row.try_get("attempts")?,

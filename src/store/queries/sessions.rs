@@ -1,6 +1,6 @@
 //! Sessions: the sittings of a conversation, each with a title, a count and a last activity.
 
-use super::{Conn, Db, rows};
+use super::{Conn, Db, alone, rows};
 use crate::{
     domain::{Conversation, NewMessage, Role, Session, SessionId, UserId},
     store::StoreError,
@@ -10,7 +10,11 @@ use chrono::Utc;
 const PREVIEW_CHARS: usize = 120;
 
 /// What `/new` does.
-pub async fn start_session(conn: &mut Conn, place: &Conversation, user: &UserId) -> Result<SessionId, StoreError> {
+pub async fn start_session(
+    conn: &mut Conn,
+    place: &Conversation,
+    user: &UserId,
+) -> Result<SessionId, StoreError> {
     let id = SessionId::new();
     let now = Utc::now();
     sqlx::query::<Db>(
@@ -41,7 +45,16 @@ pub async fn current_session(conn: &mut Conn, place: &Conversation) -> Result<Op
 }
 
 /// The newest session of a conversation, begun now if there is none.
-pub async fn ensure_session(conn: &mut Conn, place: &Conversation, user: &UserId) -> Result<SessionId, StoreError> {
+pub async fn ensure_session(
+    conn: &mut Conn,
+    place: &Conversation,
+    user: &UserId,
+) -> Result<SessionId, StoreError> {
+    if let Some(session) = current_session(conn, place).await? {
+        return Ok(session.session_id);
+    }
+    // Two people of a new group may write at once: look again when nobody else is beginning one.
+    alone(conn, &format!("begin a session in {place}")).await?;
     match current_session(conn, place).await? {
         Some(session) => Ok(session.session_id),
         None => start_session(conn, place, user).await,
@@ -54,17 +67,25 @@ pub async fn count_message(conn: &mut Conn, message: &NewMessage) -> Result<(), 
         return Ok(());
     }
     let preview: String = match message.role {
-        Role::User => message.content.lines().next().unwrap_or_default().chars().take(PREVIEW_CHARS).collect(),
+        Role::User => message
+            .content
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .take(PREVIEW_CHARS)
+            .collect(),
         _ => String::new(),
     };
     sqlx::query::<Db>(
-        "UPDATE session_metadata SET message_count = message_count + 1, last_activity = $2, \
+        "UPDATE session_metadata SET message_count = message_count + 1, \
+         last_activity = CASE WHEN last_activity < $2 THEN $2 ELSE last_activity END, \
          first_message_preview = CASE WHEN first_message_preview = '' THEN $3 ELSE first_message_preview END \
          WHERE session_id = $1",
     )
     .bind(message.session_id.to_string())
     .bind(message.timestamp)
-    .bind(preview)
+    .bind(rows::clean(&preview))
     .execute(conn)
     .await?;
     Ok(())
