@@ -42,6 +42,7 @@ CREATE UNIQUE INDEX message_by_interface_id
     ON message_history (interface_type, conversation_id, interface_message_id)
     WHERE interface_message_id IS NOT NULL;
 CREATE INDEX message_by_conversation ON message_history (interface_type, conversation_id, timestamp);
+CREATE INDEX message_by_time ON message_history (timestamp);
 CREATE INDEX message_by_session ON message_history (session_id, internal_id);
 CREATE INDEX message_by_thread ON message_history (thread_root_id, internal_id) WHERE thread_root_id IS NOT NULL;
 CREATE INDEX message_by_turn ON message_history (turn_id, internal_id) WHERE turn_id IS NOT NULL;
@@ -55,6 +56,7 @@ CREATE TABLE message_chunks (
     internal_id          INTEGER NOT NULL REFERENCES message_history (internal_id) ON DELETE CASCADE,
     PRIMARY KEY (interface_type, conversation_id, interface_message_id)
 );
+CREATE INDEX message_chunk_by_message ON message_chunks (internal_id);
 
 CREATE TABLE attachment_metadata (
     attachment_id   TEXT PRIMARY KEY,
@@ -101,6 +103,9 @@ CREATE TABLE turns (
     started_at      TEXT,
     finished_at     TEXT
 );
+CREATE INDEX turn_by_thread ON turns (thread_root_id);
+CREATE INDEX turn_by_session ON turns (session_id);
+-- SQLite takes a partial index only if the query repeats its condition word for word.
 CREATE INDEX turn_open ON turns (interface_type, conversation_id, created_at) WHERE state IN ('pending', 'running');
 
 -- One turn at a time in a conversation, whoever claims it.
@@ -125,7 +130,7 @@ CREATE TABLE inbox (
     album_id        TEXT,
     note            TEXT
 );
-CREATE INDEX inbox_open ON inbox (state, inbox_id) WHERE state IN ('received', 'waiting');
+CREATE INDEX inbox_by_state ON inbox (state, inbox_id);
 
 CREATE TABLE outbox (
     outbox_id       INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -146,6 +151,7 @@ CREATE TABLE outbox (
     updated_at      TEXT NOT NULL
 );
 CREATE INDEX outbox_open ON outbox (interface_type, conversation_id, outbox_id) WHERE state IN ('queued', 'sending');
+CREATE INDEX outbox_by_message ON outbox (internal_id) WHERE internal_id IS NOT NULL;
 CREATE INDEX outbox_unsure ON outbox (state, outbox_id) WHERE state IN ('unknown', 'failed');
 
 -- Who paired with the bot, and which strangers were already told that it is private.
@@ -156,3 +162,5 @@ CREATE TABLE people (
     since          TEXT NOT NULL,
     PRIMARY KEY (interface_type, user_id)
 );
+-- Only one person can be first, however many pair at once.
+CREATE UNIQUE INDEX person_owner ON people (interface_type) WHERE standing = 'owner';

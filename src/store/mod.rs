@@ -8,6 +8,8 @@ mod pool;
 #[allow(clippy::duplicate_mod)]
 mod postgres;
 mod records;
+#[doc(hidden)]
+pub mod schema;
 #[allow(clippy::duplicate_mod)]
 mod sqlite;
 

@@ -1,8 +1,8 @@
 //! Opening a database by its URL, and what can go wrong with it.
 
+use super::schema;
 use sqlx::{
-    Connection as _, SqlSafeStr as _,
-    migrate::{Migration, MigrationType, Migrator},
+    AssertSqlSafe, Connection as _, Row as _,
     postgres::{PgConnectOptions, PgPool, PgPoolOptions},
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous},
 };
@@ -82,6 +82,22 @@ impl Store {
         }
     }
 
+    /// What SQLite says of a setting, on the connection that writes and on one that reads.
+    #[doc(hidden)]
+    pub async fn sqlite_pragma(&self, name: &str) -> Result<Option<[String; 2]>, StoreError> {
+        let Pool::Sqlite { write, read } = &*self.pool else {
+            return Ok(None);
+        };
+        let sql = format!("SELECT CAST({name} AS TEXT) AS value FROM pragma_{name}");
+        let ask = async |pool: &SqlitePool| -> Result<String, sqlx::Error> {
+            sqlx::query(AssertSqlSafe(sql.clone()))
+                .fetch_one(pool)
+                .await?
+                .try_get("value")
+        };
+        Ok(Some([ask(write).await?, ask(read).await?]))
+    }
+
     pub async fn close(&self) {
         match &*self.pool {
             Pool::Sqlite { write, read } => {
@@ -93,7 +109,11 @@ impl Store {
     }
 }
 
-fn unusable(what: &str, error: impl std::fmt::Display) -> StoreError {
+fn schema_trouble(error: sqlx::migrate::MigrateError) -> StoreError {
+    unusable("the database schema cannot be brought up to date", error)
+}
+
+pub(super) fn unusable(what: &str, error: impl std::fmt::Display) -> StoreError {
     StoreError::Unusable(format!("{what}: {error}"))
 }
 
@@ -122,10 +142,10 @@ async fn open_sqlite(url: &str) -> Result<Pool, StoreError> {
         .connect_with(options.clone())
         .await
         .map_err(|e| unusable(&format!("the database {url} cannot be opened"), e))?;
-    migrator(SQLITE_MIGRATIONS)
-        .run(&write)
-        .await
-        .map_err(migration_trouble)?;
+    // All in one transaction, so that of two programs that start together one waits for the other.
+    let mut alone = write.begin_with("BEGIN IMMEDIATE").await?;
+    schema::sqlite().run(&mut *alone).await.map_err(schema_trouble)?;
+    alone.commit().await?;
     let read = SqlitePoolOptions::new()
         .max_connections(4)
         .test_before_acquire(false)
@@ -139,39 +159,11 @@ async fn open_postgres(url: &str) -> Result<Pool, StoreError> {
     let mut first = sqlx::postgres::PgConnection::connect_with(&options)
         .await
         .map_err(|e| unusable("PostgreSQL does not let us in", e))?;
-    migrator(POSTGRES_MIGRATIONS)
-        .run(&mut first)
-        .await
-        .map_err(migration_trouble)?;
+    schema::postgres().run(&mut first).await.map_err(schema_trouble)?;
     first.close().await?;
     let pool = PgPoolOptions::new()
         .max_connections(10)
         .acquire_timeout(Duration::from_secs(10))
         .connect_lazy_with(options);
     Ok(Pool::Postgres(pool))
-}
-
-/// Version, name and text of each migration, oldest first.
-pub(super) type Migrations = &'static [(i64, &'static str, &'static str)];
-
-pub(super) const SQLITE_MIGRATIONS: Migrations =
-    &[(1, "core", include_str!("../../migrations/sqlite/0001_core.sql"))];
-pub(super) const POSTGRES_MIGRATIONS: Migrations =
-    &[(1, "core", include_str!("../../migrations/postgres/0001_core.sql"))];
-
-fn migrator(migrations: Migrations) -> Migrator {
-    let migrations = migrations.iter().map(|&(version, name, sql)| {
-        Migration::new(
-            version,
-            name.into(),
-            MigrationType::Simple,
-            sql.into_sql_str(),
-            false,
-        )
-    });
-    Migrator::with_migrations(migrations.collect())
-}
-
-fn migration_trouble(error: sqlx::migrate::MigrateError) -> StoreError {
-    unusable("the database schema cannot be brought up to date", error)
 }

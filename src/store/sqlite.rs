@@ -3,8 +3,13 @@
 pub type Conn = sqlx::sqlite::SqliteConnection;
 pub type Row = sqlx::sqlite::SqliteRow;
 pub type Db = sqlx::sqlite::Sqlite;
-/// SQLite's write transactions already exclude each other.
+// SQLite's write transactions already exclude each other: nothing more is to be held.
 pub const CLAIM: &str = "";
+pub const JOIN: &str = "";
+
+pub async fn alone(_: &mut Conn, _: &str) -> Result<(), super::StoreError> {
+    Ok(())
+}
 
 #[path = "queries/attachments.rs"]
 pub mod attachments;

@@ -10,3 +10,7 @@ mod harness;
 mod model;
 // The world itself is as strict as Telegram.
 mod world;
+// The store keeps its promises on both databases.
+mod store;
+// Photos, replies and albums, as a new user would try them.
+mod conversations;

@@ -10,7 +10,7 @@ use crate::{
     store::{Found, StoreError},
 };
 use chrono::{DateTime, Utc};
-use sqlx::{AssertSqlSafe, Row as _, types::Json};
+use sqlx::{AssertSqlSafe, Row as _};
 
 /// Adds one message with its links to attachments, whose rows must exist, and counts it in its session.
 pub async fn add_message(conn: &mut Conn, message: &NewMessage) -> Result<MessageId, StoreError> {
@@ -30,16 +30,16 @@ pub async fn add_message(conn: &mut Conn, message: &NewMessage) -> Result<Messag
     .bind(m.thread_root_id.map(|id| id.0))
     .bind(m.timestamp)
     .bind(m.role.as_str())
-    .bind(without_nul(&m.content))
-    .bind((!m.tool_calls.is_empty()).then(|| Json(&m.tool_calls)))
-    .bind(&m.tool_call_id)
-    .bind(&m.tool_name)
+    .bind(rows::clean(&m.content))
+    .bind((!m.tool_calls.is_empty()).then(|| rows::clean_json(&m.tool_calls)).transpose()?)
+    .bind(m.tool_call_id.as_deref().map(rows::clean))
+    .bind(m.tool_name.as_deref().map(rows::clean))
     .bind(&m.agent_id)
     .bind(m.user_id.as_ref().map(|id| &id.0))
-    .bind(m.reasoning_info.as_ref().map(Json))
-    .bind(m.provider_metadata.as_ref().map(Json))
-    .bind(&m.error)
-    .bind(m.reply.as_ref().map(Json))
+    .bind(m.reasoning_info.as_ref().map(rows::clean_json).transpose()?)
+    .bind(m.provider_metadata.as_ref().map(rows::clean_json).transpose()?)
+    .bind(m.error.as_deref().map(rows::clean))
+    .bind(m.reply.as_ref().map(rows::clean_json).transpose()?)
     .bind(&m.album_id)
     .fetch_one(&mut *conn)
     .await?;
@@ -53,15 +53,6 @@ pub async fn add_message(conn: &mut Conn, message: &NewMessage) -> Result<Messag
     }
     sessions::count_message(conn, m).await?;
     Ok(MessageId(id))
-}
-
-/// PostgreSQL has no place for NUL in text.
-fn without_nul(text: &str) -> std::borrow::Cow<'_, str> {
-    if text.contains('\0') {
-        text.replace('\0', "").into()
-    } else {
-        text.into()
-    }
 }
 
 /// Adds what a tool made and the message that tells of it, together.
@@ -144,17 +135,19 @@ pub async fn recent_messages(
 }
 
 /// The newest messages of every conversation, the conversation with the newest first; each oldest first.
+/// The joined names and the cross join make SQLite begin with the few that are recent.
 pub async fn recent_by_conversation(
     conn: &mut Conn,
     since: DateTime<Utc>,
     limit: i64,
 ) -> Result<Vec<(Conversation, Vec<Message>)>, StoreError> {
     let sql = format!(
-        "SELECT {MESSAGE} FROM message_history m JOIN ( \
+        "SELECT {MESSAGE} FROM ( \
            SELECT internal_id, ROW_NUMBER() OVER ( \
-             PARTITION BY interface_type, conversation_id ORDER BY internal_id DESC) AS place \
+             PARTITION BY interface_type || ':' || conversation_id ORDER BY internal_id DESC) AS place \
            FROM message_history WHERE timestamp >= $1 AND role <> 'tool' \
-         ) newest ON newest.internal_id = m.internal_id WHERE newest.place <= $2 ORDER BY m.internal_id DESC"
+         ) newest CROSS JOIN message_history m \
+         WHERE m.internal_id = newest.internal_id AND newest.place <= $2 ORDER BY m.internal_id DESC"
     );
     let found = sqlx::query::<Db>(AssertSqlSafe(sql))
         .bind(since)
@@ -272,15 +265,20 @@ pub async fn set_attachment_interface_id(
     attachment: AttachmentId,
     shown_id: &str,
 ) -> Result<(), StoreError> {
-    sqlx::query::<Db>(
-        "UPDATE message_attachments SET interface_message_id = $3 \
-         WHERE internal_id = $1 AND attachment_id = $2",
+    // The same picture may be in an answer twice: each showing has its own id.
+    let done = sqlx::query::<Db>(
+        "UPDATE message_attachments SET interface_message_id = $3 WHERE internal_id = $1 AND position = ( \
+           SELECT MIN(position) FROM message_attachments \
+           WHERE internal_id = $1 AND attachment_id = $2 AND interface_message_id IS NULL)",
     )
     .bind(message.0)
     .bind(attachment.to_string())
     .bind(shown_id)
     .execute(&mut *conn)
     .await?;
+    if done.rows_affected() == 0 {
+        return set_interface_id(conn, message, shown_id).await;
+    }
     sqlx::query::<Db>(
         "UPDATE message_history SET interface_message_id = $2 \
          WHERE internal_id = $1 AND interface_message_id IS NULL",
@@ -306,7 +304,7 @@ pub async fn edit_message(
     .bind(place.interface.as_str())
     .bind(&place.id)
     .bind(shown_id)
-    .bind(without_nul(content))
+    .bind(rows::clean(content))
     .execute(conn)
     .await?;
     Ok(done.rows_affected() > 0)

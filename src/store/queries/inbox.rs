@@ -1,6 +1,6 @@
 //! Updates as they came: in before they are acknowledged, out only with the history rows they became.
 
-use super::{Conn, Db};
+use super::{Conn, Db, rows};
 use crate::{
     domain::InterfaceType,
     store::{InboxRow, NewUpdate, Parked, StoreError, WaitingGroup},
@@ -17,17 +17,17 @@ pub async fn receive_updates(conn: &mut Conn, updates: &[NewUpdate]) -> Result<V
     let mut query = QueryBuilder::<Db>::new("INSERT INTO inbox (update_key, raw, arrived_at, state) ");
     query.push_values(updates, |mut row, update| {
         row.push_bind(&update.key)
-            .push_bind(&update.raw)
+            .push_bind(rows::clean(&update.raw))
             .push_bind(now)
             .push("'received'");
     });
     query.push(" ON CONFLICT (update_key) DO NOTHING RETURNING inbox_id, raw");
-    let mut rows = rows(query.build().fetch_all(conn).await?)?;
-    rows.sort_by_key(|row| row.inbox_id);
-    Ok(rows)
+    let mut new = inbox_rows(query.build().fetch_all(conn).await?)?;
+    new.sort_by_key(|row| row.inbox_id);
+    Ok(new)
 }
 
-fn rows(rows: Vec<super::Row>) -> Result<Vec<InboxRow>, StoreError> {
+fn inbox_rows(rows: Vec<super::Row>) -> Result<Vec<InboxRow>, StoreError> {
     rows.iter()
         .map(|row| {
             Ok(InboxRow {
@@ -44,7 +44,7 @@ pub async fn unhandled_updates(conn: &mut Conn) -> Result<Vec<InboxRow>, StoreEr
         sqlx::query::<Db>("SELECT inbox_id, raw FROM inbox WHERE state = 'received' ORDER BY inbox_id")
             .fetch_all(conn)
             .await?;
-    rows(found)
+    inbox_rows(found)
 }
 
 /// Messages that wait for their batch to be complete.
@@ -89,7 +89,7 @@ pub async fn close_updates(conn: &mut Conn, inbox_ids: &[i64]) -> Result<(), Sto
 pub async fn skip_update(conn: &mut Conn, inbox_id: i64, note: &str) -> Result<(), StoreError> {
     sqlx::query::<Db>("UPDATE inbox SET state = 'skipped', note = $2 WHERE inbox_id = $1")
         .bind(inbox_id)
-        .bind(note)
+        .bind(rows::clean(note))
         .execute(conn)
         .await?;
     Ok(())
@@ -102,10 +102,9 @@ pub async fn waiting_groups(conn: &mut Conn) -> Result<Vec<WaitingGroup>, StoreE
          MAX(w.arrived_at) AS last_arrival, COUNT(w.album_id) AS album_items, \
          (SELECT COUNT(*) FROM turns t WHERE t.interface_type = $1 AND t.conversation_id = w.conversation_id \
           AND t.state IN ('pending', 'running')) AS open_turns, \
-         (SELECT COUNT(*) FROM turns t JOIN turn_inputs i ON i.turn_id = t.turn_id \
-          JOIN message_history m ON m.internal_id = i.internal_id \
-          WHERE t.interface_type = $1 AND t.conversation_id = w.conversation_id AND t.state = 'pending' \
-          AND m.album_id IN (SELECT x.album_id FROM inbox x WHERE x.state = 'waiting' \
+         (SELECT COUNT(*) FROM message_history m JOIN turn_inputs i ON i.internal_id = m.internal_id \
+          JOIN turns t ON t.turn_id = i.turn_id AND t.state = 'pending' \
+          WHERE m.interface_type = $1 AND m.conversation_id = w.conversation_id AND m.album_id IN (SELECT x.album_id FROM inbox x WHERE x.state = 'waiting' \
             AND x.conversation_id = w.conversation_id AND x.sender_id = w.sender_id)) AS joinable \
          FROM inbox w WHERE w.state = 'waiting' GROUP BY w.conversation_id, w.sender_id ORDER BY MIN(w.inbox_id)",
     )
@@ -140,7 +139,7 @@ pub async fn waiting_updates(
     .bind(sender_id)
     .fetch_all(conn)
     .await?;
-    rows(found)
+    inbox_rows(found)
 }
 
 /// Forgets handled updates older than this; what was skipped is kept.

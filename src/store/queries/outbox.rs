@@ -53,7 +53,7 @@ pub async fn queue(
         .bind(origin.map(|(turn, _)| turn.to_string()))
         .bind(origin.map(|(_, message)| message.0))
         .bind(send.kind.as_str())
-        .bind(Json(&send.payload))
+        .bind(rows::clean_json(&send.payload)?)
         .bind(send.items)
         .bind(Json(&send.attachments))
         .bind(reply_to.filter(|_| index == 0))
@@ -128,13 +128,10 @@ pub async fn send_done(conn: &mut Conn, send: &OutboxRow, shown_ids: &[String]) 
     let Some(message) = send.internal_id else {
         return Ok(());
     };
-    if send.attachments.is_empty() {
-        for id in shown_ids {
-            history::set_interface_id(conn, message, id).await?;
-        }
-    } else {
-        for (attachment, id) in send.attachments.iter().zip(shown_ids) {
-            history::set_attachment_interface_id(conn, message, *attachment, id).await?;
+    for (index, id) in shown_ids.iter().enumerate() {
+        match send.attachments.get(index) {
+            Some(attachment) => history::set_attachment_interface_id(conn, message, *attachment, id).await?,
+            None => history::set_interface_id(conn, message, id).await?,
         }
     }
     Ok(())
@@ -144,7 +141,7 @@ async fn settle(conn: &mut Conn, outbox_id: i64, state: &str, error: Option<&str
     sqlx::query::<Db>("UPDATE outbox SET state = $2, error = $3, updated_at = $4 WHERE outbox_id = $1")
         .bind(outbox_id)
         .bind(state)
-        .bind(error)
+        .bind(error.map(rows::clean))
         .bind(Utc::now())
         .execute(conn)
         .await?;
@@ -163,7 +160,7 @@ pub async fn send_again(
     )
     .bind(outbox_id)
     .bind(not_before)
-    .bind(error)
+    .bind(rows::clean(error))
     .bind(Utc::now())
     .execute(conn)
     .await?;
@@ -184,11 +181,11 @@ pub async fn reshape_send(
     )
     .bind(outbox_id)
     .bind(send.kind.as_str())
-    .bind(Json(&send.payload))
+    .bind(rows::clean_json(&send.payload)?)
     .bind(send.items)
     .bind(Json(&send.attachments))
     .bind(reply_to)
-    .bind(error)
+    .bind(rows::clean(error))
     .bind(Utc::now())
     .execute(conn)
     .await?;
@@ -209,7 +206,7 @@ pub async fn send_failed(conn: &mut Conn, outbox_id: i64, error: &str) -> Result
 pub async fn recover_sends(conn: &mut Conn) -> Result<u64, StoreError> {
     let done = sqlx::query::<Db>(
         "UPDATE outbox SET state = 'unknown', error = 'the program stopped while this was being sent', \
-         updated_at = $1 WHERE state = 'sending'",
+         updated_at = $1 WHERE state IN ('queued', 'sending') AND state = 'sending'",
     )
     .bind(Utc::now())
     .execute(conn)

@@ -36,8 +36,12 @@ pub async fn become_owner(
     .bind(&user.0)
     .bind(Utc::now())
     .execute(conn)
-    .await?;
-    Ok(done.rows_affected() > 0)
+    .await;
+    match done {
+        // Somebody else became it at this very moment.
+        Err(sqlx::Error::Database(e)) if e.is_unique_violation() => Ok(false),
+        done => Ok(done?.rows_affected() > 0),
+    }
 }
 
 /// True if this stranger was not told since `since`; then they count as told now.

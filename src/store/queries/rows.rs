@@ -2,8 +2,9 @@
 
 use super::Row;
 use crate::domain::{Attachment, Conversation, Message, MessageId, Recipe, Session, Turn, UserId};
+use serde_json::Value;
 use sqlx::{Row as _, types::Json};
-use std::str::FromStr;
+use std::{borrow::Cow, str::FromStr};
 
 /// Text columns that hold one of our own types; anything else in them is a broken row.
 pub fn parsed<T: FromStr<Err: std::fmt::Display>>(row: &Row, column: &str) -> Result<T, sqlx::Error> {
@@ -35,10 +36,36 @@ fn id_list<T: FromStr<Err: std::fmt::Display>>(row: &Row, column: &str) -> Resul
 }
 
 fn json<T: serde::de::DeserializeOwned>(row: &Row, column: &str) -> Result<Option<T>, sqlx::Error> {
-    let value: Option<Json<serde_json::Value>> = row.try_get(column)?;
+    let value: Option<Json<Value>> = row.try_get(column)?;
     value
         .map(|Json(v)| serde_json::from_value(v).map_err(|e| broken(column, &e)))
         .transpose()
+}
+
+/// PostgreSQL has no place for NUL, neither in text nor in JSON; it says nothing to anybody, so it goes.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    if text.contains('\0') {
+        text.replace('\0', "").into()
+    } else {
+        text.into()
+    }
+}
+
+pub fn clean_json(value: &impl serde::Serialize) -> Result<Json<Value>, sqlx::Error> {
+    let value = serde_json::to_value(value).map_err(|e| sqlx::Error::Encode(e.into()))?;
+    Ok(Json(cleaned(value)))
+}
+
+fn cleaned(value: Value) -> Value {
+    match value {
+        Value::String(text) if text.contains('\0') => Value::String(text.replace('\0', "")),
+        Value::Array(items) => items.into_iter().map(cleaned).collect(),
+        Value::Object(fields) => fields
+            .into_iter()
+            .map(|(k, v)| (clean(&k).into_owned(), cleaned(v)))
+            .collect(),
+        other => other,
+    }
 }
 
 pub fn conversation(row: &Row) -> Result<Conversation, sqlx::Error> {

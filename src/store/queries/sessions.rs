@@ -1,6 +1,6 @@
 //! Sessions: the sittings of a conversation, each with a title, a count and a last activity.
 
-use super::{Conn, Db, rows};
+use super::{Conn, Db, alone, rows};
 use crate::{
     domain::{Conversation, NewMessage, Role, Session, SessionId, UserId},
     store::StoreError,
@@ -50,6 +50,11 @@ pub async fn ensure_session(
     place: &Conversation,
     user: &UserId,
 ) -> Result<SessionId, StoreError> {
+    if let Some(session) = current_session(conn, place).await? {
+        return Ok(session.session_id);
+    }
+    // Two people of a new group may write at once: look again when nobody else is beginning one.
+    alone(conn, &format!("begin a session in {place}")).await?;
     match current_session(conn, place).await? {
         Some(session) => Ok(session.session_id),
         None => start_session(conn, place, user).await,
@@ -73,13 +78,14 @@ pub async fn count_message(conn: &mut Conn, message: &NewMessage) -> Result<(), 
         _ => String::new(),
     };
     sqlx::query::<Db>(
-        "UPDATE session_metadata SET message_count = message_count + 1, last_activity = $2, \
+        "UPDATE session_metadata SET message_count = message_count + 1, \
+         last_activity = CASE WHEN last_activity < $2 THEN $2 ELSE last_activity END, \
          first_message_preview = CASE WHEN first_message_preview = '' THEN $3 ELSE first_message_preview END \
          WHERE session_id = $1",
     )
     .bind(message.session_id.to_string())
     .bind(message.timestamp)
-    .bind(preview)
+    .bind(rows::clean(&preview))
     .execute(conn)
     .await?;
     Ok(())

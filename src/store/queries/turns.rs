@@ -1,7 +1,7 @@
 //! Turns: filed with the messages they answer, claimed one per conversation, finished with their sends.
 
 use super::{
-    CLAIM, Conn, Db, attachments, history, inbox, outbox,
+    CLAIM, Conn, Db, JOIN, attachments, history, inbox, outbox,
     rows::{self, TURN},
     sessions,
 };
@@ -52,16 +52,17 @@ async fn join_or_start(
 ) -> Result<TurnId, StoreError> {
     let mut joined = None;
     for album in filing.messages.iter().filter_map(|m| m.message.album_id.as_ref()) {
-        let row = sqlx::query::<Db>(
-            "SELECT t.turn_id FROM turns t JOIN turn_inputs i ON i.turn_id = t.turn_id \
-             JOIN message_history m ON m.internal_id = i.internal_id \
-             WHERE t.interface_type = $1 AND t.conversation_id = $2 AND t.state = 'pending' AND m.album_id = $3",
-        )
-        .bind(filing.conversation.interface.as_str())
-        .bind(&filing.conversation.id)
-        .bind(album)
-        .fetch_optional(&mut *conn)
-        .await?;
+        let sql = format!(
+            "SELECT t.turn_id FROM message_history m JOIN turn_inputs i ON i.internal_id = m.internal_id \
+             JOIN turns t ON t.turn_id = i.turn_id AND t.state = 'pending' \
+             WHERE m.interface_type = $1 AND m.conversation_id = $2 AND m.album_id = $3 {JOIN}"
+        );
+        let row = sqlx::query::<Db>(AssertSqlSafe(sql))
+            .bind(filing.conversation.interface.as_str())
+            .bind(&filing.conversation.id)
+            .bind(album)
+            .fetch_optional(&mut *conn)
+            .await?;
         if let Some(row) = row {
             joined = Some(rows::parsed::<TurnId>(&row, "turn_id")?);
             break;
@@ -109,9 +110,11 @@ async fn start(
 pub async fn claim_turn(conn: &mut Conn) -> Result<Option<Turn>, StoreError> {
     let sql = format!(
         "UPDATE turns SET state = 'running', attempts = attempts + 1, started_at = $1 WHERE turn_id = ( \
-           SELECT p.turn_id FROM turns p WHERE p.state = 'pending' AND NOT EXISTS ( \
-             SELECT 1 FROM turns r WHERE r.state = 'running' AND r.interface_type = p.interface_type \
-             AND r.conversation_id = p.conversation_id) \
+           SELECT p.turn_id FROM turns p WHERE p.state IN ('pending', 'running') AND p.state = 'pending' \
+           AND NOT EXISTS ( \
+             SELECT 1 FROM turns o WHERE o.state IN ('pending', 'running') \
+             AND o.interface_type = p.interface_type AND o.conversation_id = p.conversation_id \
+             AND (o.state = 'running' OR (o.created_at, o.turn_id) < (p.created_at, p.turn_id))) \
            ORDER BY p.created_at, p.turn_id LIMIT 1 {CLAIM}) RETURNING turn_id"
     );
     let row = sqlx::query::<Db>(AssertSqlSafe(sql))

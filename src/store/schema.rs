@@ -1,0 +1,62 @@
+//! The migrations of both databases, built in.
+
+use super::{StoreError, pool::unusable};
+use sqlx::{
+    Connection as _, SqlSafeStr as _,
+    migrate::{Migration, MigrationType, Migrator},
+    postgres::PgConnection,
+    sqlite::{SqliteConnectOptions, SqliteConnection},
+};
+use std::str::FromStr as _;
+
+/// Version, name and text of each migration, oldest first.
+type Migrations = &'static [(i64, &'static str, &'static str)];
+
+const SQLITE: Migrations = &[(1, "core", include_str!("../../migrations/sqlite/0001_core.sql"))];
+const POSTGRES: Migrations = &[(1, "core", include_str!("../../migrations/postgres/0001_core.sql"))];
+
+pub(super) fn sqlite() -> Migrator {
+    migrator(SQLITE)
+}
+
+pub(super) fn postgres() -> Migrator {
+    migrator(POSTGRES)
+}
+
+fn migrator(migrations: Migrations) -> Migrator {
+    let migrations = migrations.iter().map(|&(version, name, sql)| {
+        Migration::new(
+            version,
+            name.into(),
+            MigrationType::Simple,
+            sql.into_sql_str(),
+            false,
+        )
+    });
+    Migrator::with_migrations(migrations.collect())
+}
+
+/// The versions the schema of this database went through.
+pub fn versions(url: &str) -> Vec<i64> {
+    let migrations = if url.starts_with("sqlite:") {
+        SQLITE
+    } else {
+        POSTGRES
+    };
+    migrations.iter().map(|(version, ..)| *version).collect()
+}
+
+/// Brings a database to an earlier version than today's, for tests that replay the rest on rows of that time.
+pub async fn migrate_to(url: &str, version: i64) -> Result<(), StoreError> {
+    let done = if url.starts_with("sqlite:") {
+        let options = SqliteConnectOptions::from_str(url)?.create_if_missing(true);
+        sqlite()
+            .run_to(version, &mut SqliteConnection::connect_with(&options).await?)
+            .await
+    } else {
+        postgres()
+            .run_to(version, &mut PgConnection::connect(url).await?)
+            .await
+    };
+    done.map_err(|e| unusable(&format!("the schema cannot be brought to version {version}"), e))
+}

@@ -1,0 +1,301 @@
+//! A private PostgreSQL for tests: started once per test run, one fresh database per test, gone afterwards.
+//!
+//! nextest gives every test a process of its own, so the first process to make the run's folder starts the
+//! server and the others wait for its address. No process knows that it is the last: a watchdog outside them
+//! stops the server once the test runner is gone.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
+use std::{
+    fs,
+    io::ErrorKind,
+    net::TcpListener,
+    os::unix::{fs::PermissionsExt as _, process::CommandExt as _},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
+use uuid::Uuid;
+
+/// Not the temporary folder of the environment: sockets need short paths, and root's may be closed to others.
+const HOME: &str = "/tmp";
+const PATIENCE: Duration = Duration::from_secs(120);
+const ABSENT: &str = "PostgreSQL is needed for these tests (initdb and pg_ctl, in PATH, /usr/lib/postgresql/*/bin or \
+                      /usr/local/pgsql/bin). `make test` installs it.";
+
+/// The URL of a fresh, empty database on the run's own server.
+pub async fn database() -> String {
+    static SERVER: OnceLock<String> = OnceLock::new();
+    let server = SERVER.get_or_init(|| shared_server().unwrap_or_else(|trouble| panic!("{trouble}")));
+    let name = format!("test_{}", Uuid::new_v4().simple());
+    let mut conn = PgConnection::connect(&format!("{server}/postgres"))
+        .await
+        .expect("the tests' PostgreSQL answers");
+    sqlx::raw_sql(AssertSqlSafe(format!("CREATE DATABASE {name}")))
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    conn.close().await.unwrap();
+    format!("{server}/{name}")
+}
+
+/// A server of a test's own, to be stopped and started again.
+pub struct PrivateServer(Cluster);
+
+impl PrivateServer {
+    pub fn start() -> Self {
+        let cluster = Cluster::create(new_folder(), std::process::id());
+        Self(cluster.unwrap_or_else(|trouble| panic!("{trouble}")))
+    }
+
+    /// Through the socket: with its file gone, a stopped server is known at once, without waiting for a time-out.
+    pub fn url(&self) -> String {
+        let socket = self.0.folder.join("socket");
+        format!(
+            "postgres://bot@localhost:{}/postgres?host={}",
+            self.0.port,
+            socket.display()
+        )
+    }
+
+    /// As a crash would: nobody is told.
+    pub fn stop(&self) {
+        self.0.stop().unwrap();
+    }
+
+    pub fn start_again(&self) {
+        self.0.start().unwrap();
+    }
+}
+
+impl Drop for PrivateServer {
+    fn drop(&mut self) {
+        // It may be stopped already; the watchdog comes after us anyway.
+        let _ = self.0.stop();
+        let _ = fs::remove_dir_all(&self.0.folder);
+    }
+}
+
+fn new_folder() -> PathBuf {
+    let folder = Path::new(HOME).join(format!("photothread-pg-{}", Uuid::new_v4()));
+    fs::create_dir(&folder).unwrap();
+    folder
+}
+
+fn shared_server() -> Result<String, String> {
+    let Ok(run) = std::env::var("NEXTEST_RUN_ID") else {
+        return Cluster::create(new_folder(), std::process::id()).map(|cluster| cluster.address());
+    };
+    let folder = Path::new(HOME).join(format!("photothread-pg-{run}"));
+    match fs::create_dir(&folder) {
+        Ok(()) => {
+            let outcome = Cluster::create(folder.clone(), std::os::unix::process::parent_id());
+            let (name, text) = match &outcome {
+                Ok(cluster) => ("address", cluster.address()),
+                Err(trouble) => ("trouble", trouble.clone()),
+            };
+            fs::write(folder.join("draft"), &text).unwrap();
+            fs::rename(folder.join("draft"), folder.join(name)).unwrap();
+            outcome.map(|_| text)
+        }
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => wait_for_the_first(&folder),
+        Err(e) => Err(format!("{} cannot be made: {e}", folder.display())),
+    }
+}
+
+fn wait_for_the_first(folder: &Path) -> Result<String, String> {
+    let since = Instant::now();
+    while since.elapsed() < PATIENCE {
+        if let Ok(address) = fs::read_to_string(folder.join("address")) {
+            return Ok(address);
+        }
+        if let Ok(trouble) = fs::read_to_string(folder.join("trouble")) {
+            return Err(trouble);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Err(format!(
+        "the test that was to start PostgreSQL in {} never did",
+        folder.display()
+    ))
+}
+
+struct Cluster {
+    folder: PathBuf,
+    programs: PathBuf,
+    port: u16,
+    /// Root may not run PostgreSQL.
+    as_root: bool,
+}
+
+impl Cluster {
+    /// Makes and starts a server in `folder` that ends with the process `lives_with`.
+    fn create(folder: PathBuf, lives_with: u32) -> Result<Self, String> {
+        let made = Self::prepare(&folder).and_then(|cluster| cluster.start_on_a_free_port());
+        match &made {
+            Ok(cluster) => cluster.watch(lives_with)?,
+            // Under nextest the folder stays: it tells the other tests what went wrong.
+            Err(_) if std::env::var_os("NEXTEST_RUN_ID").is_none() => drop(fs::remove_dir_all(&folder)),
+            Err(_) => {}
+        }
+        made
+    }
+
+    fn prepare(folder: &Path) -> Result<Self, String> {
+        let programs = programs().ok_or(ABSENT)?;
+        let as_root = output(Command::new("id").arg("-u"))?.trim() == "0";
+        let cluster = Self {
+            folder: folder.to_owned(),
+            programs,
+            port: 0,
+            as_root,
+        };
+        open_to(folder, 0o711)?;
+        for part in ["data", "socket"] {
+            let path = folder.join(part);
+            fs::create_dir(&path).map_err(|e| format!("{} cannot be made: {e}", path.display()))?;
+            open_to(&path, 0o700)?;
+            if as_root {
+                output(Command::new("chown").arg("postgres").arg(&path))?;
+            }
+        }
+        let mut initdb = cluster.command("initdb");
+        initdb.args([
+            "-U",
+            "bot",
+            "--auth=trust",
+            "-E",
+            "UTF8",
+            "--locale=C.UTF-8",
+            "--no-sync",
+            "-D",
+        ]);
+        output(initdb.arg(folder.join("data")))?;
+        Ok(cluster)
+    }
+
+    /// A port that was free a moment ago may be taken by now: then another one.
+    fn start_on_a_free_port(mut self) -> Result<Self, String> {
+        let mut tries = 3;
+        loop {
+            let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+            self.port = free.map_err(|e| format!("no free port: {e}"))?.port();
+            tries -= 1;
+            match self.start() {
+                Ok(()) => return Ok(self),
+                Err(trouble) if tries == 0 => return Err(trouble),
+                Err(_) => {}
+            }
+        }
+    }
+
+    fn address(&self) -> String {
+        format!("postgres://bot@127.0.0.1:{}", self.port)
+    }
+
+    fn start(&self) -> Result<(), String> {
+        // Commits stay synchronous: a server that is stopped must not forget what it promised.
+        let options = format!(
+            "-k {} -h 127.0.0.1 -p {} -c fsync=off -c full_page_writes=off \
+             -c max_connections=300",
+            self.folder.join("socket").display(),
+            self.port
+        );
+        let mut start = self.command("pg_ctl");
+        start
+            .arg("-D")
+            .arg(self.folder.join("data"))
+            .arg("-l")
+            .arg(self.folder.join("data/log"));
+        output(start.args(["-w", "-o", &options, "start"])).map(drop)
+    }
+
+    fn stop(&self) -> Result<(), String> {
+        let mut stop = self.command("pg_ctl");
+        output(
+            stop.arg("-D")
+                .arg(self.folder.join("data"))
+                .args(["-w", "-m", "immediate", "stop"]),
+        )
+        .map(drop)
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let program = self.programs.join(program);
+        let mut command = if self.as_root {
+            let mut command = Command::new("runuser");
+            command.args(["-u", "postgres", "--"]).arg(program);
+            command
+        } else {
+            Command::new(program)
+        };
+        command.current_dir(HOME);
+        command
+    }
+
+    fn watch(&self, lives_with: u32) -> Result<(), String> {
+        let stop = self.command("pg_ctl");
+        Command::new("sh")
+            .arg("-c")
+            .arg(
+                "runner=$1 folder=$2; shift 2; while kill -0 $runner; do sleep 0.5; done; \
+                 \"$@\" -D $folder/data -m immediate stop; rm -rf $folder",
+            )
+            .args(["watchdog", &lives_with.to_string()])
+            .arg(&self.folder)
+            .arg(stop.get_program())
+            .args(stop.get_args())
+            .current_dir(HOME)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // Away from the runner's signals: an interrupted run is cleaned up too.
+            .process_group(0)
+            .spawn()
+            .map(drop)
+            .map_err(|e| format!("the watchdog of the tests' PostgreSQL cannot be started: {e}"))
+    }
+}
+
+fn programs() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let mut packaged: Vec<PathBuf> = fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    let version = |path: &PathBuf| path.file_name()?.to_str()?.parse::<f32>().ok();
+    packaged.sort_by(|a, b| version(b).partial_cmp(&version(a)).unwrap());
+    places.extend(packaged.into_iter().map(|path| path.join("bin")));
+    places.push("/usr/local/pgsql/bin".into());
+    places.into_iter().find(|place| {
+        ["initdb", "pg_ctl"]
+            .iter()
+            .all(|program| place.join(program).is_file())
+    })
+}
+
+fn open_to(path: &Path, mode: u32) -> Result<(), String> {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+        .map_err(|e| format!("{}: {e}", path.display()))
+}
+
+fn output(command: &mut Command) -> Result<String, String> {
+    let what = format!("{:?}", command.get_program());
+    let done = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| format!("{what} cannot be run: {e}"))?;
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    if done.status.success() {
+        return Ok(said);
+    }
+    Err(format!(
+        "{command:?} failed: {said}{}",
+        String::from_utf8_lossy(&done.stderr)
+    ))
+}

@@ -1,0 +1,76 @@
+//! What is known of files: only ever to their own conversation.
+
+use super::*;
+use chrono::TimeDelta;
+
+async fn keep(store: &Store, place: &Conversation, pictures: &[Attachment]) {
+    let session = store.ensure_session(place, &ann()).await.unwrap();
+    let message = NewMessage::new(place.clone(), session, Role::Tool, "made");
+    store.add_message_with(&message, pictures).await.unwrap();
+}
+
+fn ids(attachments: &[Attachment]) -> Vec<AttachmentId> {
+    attachments.iter().map(|a| a.attachment_id).collect()
+}
+
+on_both! {
+    async fn an_attachment_is_known_only_in_its_own_conversation(store: Store) {
+        let mine = picture(&chat(1));
+        keep(&store, &chat(1), std::slice::from_ref(&mine)).await;
+        let id = mine.attachment_id;
+        assert_eq!(store.attachment(&chat(1), id).await.unwrap(), Some(mine.clone()));
+        for elsewhere in [chat(2), page("1")] {
+            assert_eq!(store.attachment(&elsewhere, id).await.unwrap(), None);
+            assert_eq!(store.attachments(&elsewhere, &[id]).await.unwrap(), []);
+        }
+        assert_eq!(store.attachment_anywhere(id).await.unwrap(), Some(mine), "the sender may ask for any");
+        assert_eq!(store.attachment_anywhere(AttachmentId::new()).await.unwrap(), None);
+    }
+
+    async fn attachments_come_in_the_order_asked_for(store: Store) {
+        let pictures = [picture(&chat(1)), picture(&chat(1)), picture(&chat(1))];
+        keep(&store, &chat(1), &pictures).await;
+        let theirs = picture(&chat(2));
+        keep(&store, &chat(2), std::slice::from_ref(&theirs)).await;
+        let [a, b, c] = pictures.clone().map(|p| p.attachment_id);
+        let asked = [c, theirs.attachment_id, a, AttachmentId::new(), c, b];
+        assert_eq!(ids(&store.attachments(&chat(1), &asked).await.unwrap()), [c, a, c, b]);
+        assert_eq!(store.attachments(&chat(1), &[]).await.unwrap(), []);
+    }
+
+    async fn recent_attachments_are_the_conversations_own_newest_first(store: Store) {
+        let made = |minutes| Attachment { created_at: now() - TimeDelta::minutes(minutes), ..picture(&chat(1)) };
+        let pictures = [made(50), made(5), made(500), made(20)];
+        keep(&store, &chat(1), &pictures).await;
+        keep(&store, &chat(2), &[picture(&chat(2))]).await;
+        keep(&store, &page("1"), &[picture(&page("1"))]).await;
+        let [a, b, _, d] = pictures.clone().map(|p| p.attachment_id);
+        let hours_ago = now() - TimeDelta::hours(2);
+        assert_eq!(ids(&store.recent_attachments(&chat(1), hours_ago, 10).await.unwrap()), [b, d, a]);
+        assert_eq!(ids(&store.recent_attachments(&chat(1), hours_ago, 2).await.unwrap()), [b, d]);
+        assert_eq!(store.recent_attachments(&chat(1), now(), 10).await.unwrap(), []);
+    }
+
+    async fn a_conversation_knows_how_much_it_keeps(store: Store) {
+        assert_eq!(store.bytes_kept(&chat(1)).await.unwrap(), 0);
+        let big = Attachment { size: 5_000_000_000, ..picture(&chat(1)) };
+        keep(&store, &chat(1), &[big, picture(&chat(1))]).await;
+        keep(&store, &chat(2), &[picture(&chat(2))]).await;
+        assert_eq!(store.bytes_kept(&chat(1)).await.unwrap(), 5_000_001_000);
+    }
+
+    async fn what_a_tool_made_and_the_message_that_tells_of_it_come_together(store: Store) {
+        let place = chat(1);
+        let session = store.ensure_session(&place, &ann()).await.unwrap();
+        let made = [picture(&place), picture(&place)];
+        let message = NewMessage { attachments: ids(&made), ..NewMessage::new(place.clone(), session, Role::Tool, "made") };
+        let id = store.add_message_with(&message, &made).await.unwrap();
+        assert_eq!(store.message(id).await.unwrap().unwrap().attachments, ids(&made), "in order");
+
+        let unmade = AttachmentId::new();
+        let made = [picture(&place)];
+        let wrong = NewMessage { attachments: vec![unmade], ..message };
+        assert!(store.add_message_with(&wrong, &made).await.is_err());
+        assert_eq!(store.attachment(&place, made[0].attachment_id).await.unwrap(), None, "neither without the other");
+    }
+}

@@ -1,0 +1,169 @@
+//! Messages read back as prompts and pages need them: threads, recent ones, by conversation, edited.
+
+use super::*;
+use chrono::TimeDelta;
+use photothread::{
+    domain::{Message, MessageId, TurnId},
+    store::StoreError,
+};
+
+fn texts(messages: &[Message]) -> Vec<&str> {
+    messages.iter().map(|m| m.content.as_str()).collect()
+}
+
+const NEWEST: MessageId = MessageId(i64::MAX);
+
+on_both! {
+    async fn a_thread_is_its_root_or_its_children_oldest_first(store: Store) {
+        let place = chat(1);
+        let session = store.ensure_session(&place, &ann()).await.unwrap();
+        let root = store.add_message(&said(&place, session, "root")).await.unwrap();
+        let other = store.add_message(&said(&place, session, "another root")).await.unwrap();
+        // Children whose clocks run backwards: the order is the order of filing.
+        for (n, text) in ["one", "two"].into_iter().enumerate() {
+            let timestamp = now() - TimeDelta::hours(n as i64);
+            let child = NewMessage { thread_root_id: Some(root), timestamp, ..answered(&place, session, text) };
+            store.add_message(&child).await.unwrap();
+        }
+        let thread = store.thread(root).await.unwrap();
+        assert_eq!(texts(&thread), ["root", "one", "two"]);
+        assert!(thread.iter().all(|m| m.root() == root));
+        assert_eq!(texts(&store.thread(other).await.unwrap()), ["another root"]);
+        assert_eq!(store.thread(NEWEST).await.unwrap(), []);
+    }
+
+    async fn recent_messages_respect_limit_age_and_before(store: Store) {
+        let place = chat(1);
+        let earlier = store.start_session(&place, &ann()).await.unwrap();
+        store.add_message(&said(&place, earlier, "of an earlier session")).await.unwrap();
+        let session = store.start_session(&place, &ann()).await.unwrap();
+        let mut ids = Vec::new();
+        for (text, hours) in [("old", 5), ("a", 1), ("b", 1), ("c", 0), ("d", 0)] {
+            let timestamp = now() - TimeDelta::hours(hours);
+            ids.push(store.add_message(&NewMessage { timestamp, ..said(&place, session, text) }).await.unwrap());
+        }
+        let two_hours = now() - TimeDelta::hours(2);
+        let recent = |before, since, limit| {
+            let store = store.clone();
+            async move {
+                let messages = store.recent_messages(session, before, since, limit).await.unwrap();
+                texts(&messages).join(" ")
+            }
+        };
+        assert_eq!(recent(NEWEST, long_ago(), 10).await, "old a b c d");
+        assert_eq!(recent(NEWEST, two_hours, 10).await, "a b c d");
+        assert_eq!(recent(NEWEST, two_hours, 2).await, "c d", "the newest, oldest first");
+        assert_eq!(recent(ids[3], two_hours, 10).await, "a b", "before is left out itself");
+        assert_eq!(recent(NEWEST, long_ago(), 0).await, "");
+    }
+
+    async fn an_age_limit_includes_its_very_moment(store: Store) {
+        let place = chat(1);
+        let session = store.ensure_session(&place, &ann()).await.unwrap();
+        // Whole seconds, milliseconds and microseconds are written with different lengths in SQLite.
+        let moments = ["12:00:00Z", "12:00:00.000001Z", "12:00:00.001Z", "12:00:00.001001Z", "12:00:01Z"];
+        let moments = moments.map(|t| format!("2026-02-03T{t}").parse::<DateTime<Utc>>().unwrap());
+        for moment in moments {
+            store.add_message(&NewMessage { timestamp: moment, ..said(&place, session, "") }).await.unwrap();
+        }
+        for (n, moment) in moments.into_iter().enumerate() {
+            let found = store.recent_messages(session, NEWEST, moment, 10).await.unwrap();
+            assert_eq!(found.iter().map(|m| m.timestamp).collect::<Vec<_>>(), moments[n..], "since {moment}");
+        }
+    }
+
+    async fn recent_messages_by_conversation_are_grouped_newest_conversation_first(store: Store) {
+        let mut sessions = Vec::new();
+        for place in [chat(1), page("1"), chat(3)] {
+            sessions.push((store.ensure_session(&place, &ann()).await.unwrap(), place));
+        }
+        for (which, text) in [(0, "a1"), (1, "b1"), (0, "a2"), (0, "a3"), (1, "b2")] {
+            let (session, place) = &sessions[which];
+            store.add_message(&said(place, *session, text)).await.unwrap();
+        }
+        let (session, place) = &sessions[0];
+        store.add_message(&NewMessage::new(place.clone(), *session, Role::Tool, "a tool's result")).await.unwrap();
+        let (session, place) = &sessions[2];
+        let old = NewMessage { timestamp: now() - TimeDelta::hours(3), ..said(place, *session, "old") };
+        store.add_message(&old).await.unwrap();
+
+        let since = now() - TimeDelta::hours(2);
+        let grouped = store.recent_by_conversation(since, 2).await.unwrap();
+        let seen: Vec<_> = grouped.iter().map(|(place, messages)| (place.clone(), texts(messages))).collect();
+        assert_eq!(seen, [(page("1"), vec!["b1", "b2"]), (chat(1), vec!["a2", "a3"])]);
+    }
+
+    async fn a_turns_own_messages_and_a_sessions_come_in_order(store: Store) {
+        let place = chat(1);
+        let filed = store.file(&filing(&place, vec![note(&place, "1", "a"), note(&place, "2", "b")])).await.unwrap();
+        let turn = store.turn(filed.turn.unwrap()).await.unwrap().unwrap();
+        for text in ["thinking", "done"] {
+            let step = NewMessage {
+                turn_id: Some(turn.turn_id),
+                thread_root_id: Some(turn.thread_root_id),
+                ..answered(&place, turn.session_id, text)
+            };
+            store.add_message(&step).await.unwrap();
+        }
+        assert_eq!(texts(&store.inputs_of_turn(turn.turn_id).await.unwrap()), ["a", "b"]);
+        assert_eq!(texts(&store.messages_of_turn(turn.turn_id).await.unwrap()), ["thinking", "done"]);
+        let session = store.messages_of_session(turn.session_id).await.unwrap();
+        assert_eq!(texts(&session), ["a", "b", "thinking", "done"]);
+        assert_eq!(store.messages_of_turn(TurnId::new()).await.unwrap(), []);
+        assert_eq!(store.messages_of_session(SessionId::new()).await.unwrap(), []);
+    }
+
+    async fn an_albums_messages_are_found_in_its_own_conversation(store: Store) {
+        let place = chat(1);
+        let photos = vec![album_photo(&place, "1", "x"), album_photo(&place, "2", "x"), album_photo(&place, "3", "y")];
+        store.file(&filing(&place, photos)).await.unwrap();
+        store.file(&filing(&chat(2), vec![album_photo(&chat(2), "1", "x")])).await.unwrap();
+        let album = store.messages_of_album(&place, "x").await.unwrap();
+        let ids: Vec<_> = album.iter().map(|m| m.interface_message_id.as_deref().unwrap()).collect();
+        assert_eq!(ids, ["1", "2"]);
+        assert!(album.iter().all(|m| m.conversation == place));
+    }
+
+    async fn an_edit_changes_the_persons_own_text_and_nothing_else(store: Store) {
+        let place = chat(1);
+        let filed = store.file(&filing(&place, vec![note(&place, "1", "crop it")])).await.unwrap();
+        let before = store.message(filed.messages[0]).await.unwrap().unwrap();
+        let answer = NewMessage { interface_message_id: Some("2".into()), ..answered(&place, before.session_id, "Done.") };
+        let answer = store.add_message(&answer).await.unwrap();
+
+        assert!(store.edit_message(&place, "1", "rotate it").await.unwrap());
+        assert!(!store.edit_message(&place, "2", "forged").await.unwrap(), "the bot's words are not theirs to edit");
+        assert!(!store.edit_message(&place, "99", "?").await.unwrap(), "never seen");
+        assert!(!store.edit_message(&chat(2), "1", "?").await.unwrap(), "not of this chat");
+
+        let after = store.message(before.internal_id).await.unwrap().unwrap();
+        assert_eq!(after, Message { content: "rotate it".into(), ..before });
+        assert_eq!(store.message(answer).await.unwrap().unwrap().content, "Done.");
+    }
+
+    async fn two_messages_never_share_the_id_people_see(store: Store) {
+        let place = chat(1);
+        let filed = store.file(&filing(&place, vec![note(&place, "1", "first")])).await.unwrap();
+        let session = store.message(filed.messages[0]).await.unwrap().unwrap().session_id;
+        let same = |place: &Conversation, session| NewMessage {
+            interface_message_id: Some("1".into()),
+            ..said(place, session, "second")
+        };
+        assert!(matches!(store.add_message(&same(&place, session)).await, Err(StoreError::Broken(_))));
+        for elsewhere in [chat(2), page("1")] {
+            let session = store.ensure_session(&elsewhere, &ann()).await.unwrap();
+            store.add_message(&same(&elsewhere, session)).await.unwrap();
+        }
+        // Without an id there is nothing to clash.
+        for _ in 0..2 {
+            store.add_message(&said(&place, session, "silent")).await.unwrap();
+        }
+        let count = store.current_session(&place).await.unwrap().unwrap().message_count;
+        assert_eq!(count, 3, "the refused one is not counted");
+    }
+
+    async fn a_message_needs_a_session_that_exists(store: Store) {
+        let stray = said(&chat(1), SessionId::new(), "lost");
+        assert!(matches!(store.add_message(&stray).await, Err(StoreError::Broken(_))));
+    }
+}

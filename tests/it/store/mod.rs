@@ -1,0 +1,174 @@
+//! The conformance suite of the store: one body per promise, run on SQLite and on PostgreSQL alike.
+//! Here are the macro that doubles a test and the small things the promises are told with.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod attachments;
+mod history;
+mod inbox;
+mod migrations;
+mod outage;
+mod outbox;
+mod people;
+mod plans;
+mod replies;
+mod round_trips;
+mod sessions;
+mod sqlite_settings;
+mod together;
+mod turns;
+mod verbs;
+
+use chrono::{DateTime, SubsecRound as _, Utc};
+use photothread::{
+    domain::{
+        Attachment, AttachmentId, AttachmentSource, Conversation, InterfaceType, NewMessage, PlannedSend,
+        Role, SendKind, SessionId, UserId,
+    },
+    store::{FiledMessage, Filing, NewUpdate, Store, WantsTurn},
+};
+use serde_json::json;
+
+/// `async fn promise(store: Store) { … }` becomes `sqlite::promise` and `postgres::promise`.
+macro_rules! on_both {
+    ($(async fn $name:ident($store:ident: Store) $body:block)*) => {
+        mod promises {
+            use super::*;
+            $(pub async fn $name($store: Store) $body)*
+        }
+        mod sqlite {
+            $(#[tokio::test]
+            async fn $name() {
+                let home = tempfile::tempdir().unwrap();
+                let store = crate::store::sqlite_in(home.path()).await;
+                super::promises::$name(store.clone()).await;
+                store.close().await;
+            })*
+        }
+        mod postgres {
+            $(#[tokio::test]
+            async fn $name() {
+                let url = crate::harness::postgres::database().await;
+                let store = photothread::store::Store::open(&url).await.unwrap();
+                super::promises::$name(store.clone()).await;
+                store.close().await;
+            })*
+        }
+    };
+}
+use on_both;
+
+async fn sqlite_in(home: &std::path::Path) -> Store {
+    Store::open(&sqlite_url(home)).await.unwrap()
+}
+
+fn sqlite_url(home: &std::path::Path) -> String {
+    format!("sqlite://{}", home.join("photothread.db").display())
+}
+
+fn chat(id: i64) -> Conversation {
+    Conversation::telegram(id)
+}
+
+fn page(id: &str) -> Conversation {
+    Conversation::new(InterfaceType::Web, id)
+}
+
+fn ann() -> UserId {
+    UserId("100".into())
+}
+
+/// Now, as exactly as PostgreSQL keeps it.
+fn now() -> DateTime<Utc> {
+    Utc::now().trunc_subsecs(6)
+}
+
+fn long_ago() -> DateTime<Utc> {
+    DateTime::UNIX_EPOCH
+}
+
+/// A message of the person in this session, without an id that people see.
+fn said(place: &Conversation, session: SessionId, text: &str) -> NewMessage {
+    NewMessage::new(place.clone(), session, Role::User, text)
+}
+
+fn answered(place: &Conversation, session: SessionId, text: &str) -> NewMessage {
+    NewMessage::new(place.clone(), session, Role::Assistant, text)
+}
+
+/// A picture the person sent, its bytes already in the object store.
+fn picture(place: &Conversation) -> Attachment {
+    Attachment {
+        attachment_id: AttachmentId::new(),
+        conversation: place.clone(),
+        source: AttachmentSource::User,
+        sha256: "ab".repeat(32),
+        mime_type: "image/jpeg".into(),
+        filename: "image.jpg".into(),
+        description: None,
+        size: 1000,
+        width: Some(40),
+        height: Some(30),
+        object_key: "ab/abab".into(),
+        created_at: now(),
+        parents: Vec::new(),
+        recipe: None,
+    }
+}
+
+/// One message of a batch. Its session is the filing's business, so any will do.
+fn note(place: &Conversation, shown_id: &str, text: &str) -> FiledMessage {
+    let message = NewMessage {
+        interface_message_id: Some(shown_id.into()),
+        ..said(place, SessionId::new(), text)
+    };
+    FiledMessage {
+        message,
+        attachments: Vec::new(),
+    }
+}
+
+fn album_photo(place: &Conversation, shown_id: &str, album: &str) -> FiledMessage {
+    let mut photo = note(place, shown_id, "");
+    photo.message.album_id = Some(album.into());
+    photo.attachments.push(picture(place));
+    photo
+}
+
+/// A batch of Ann's that starts a thread of its own.
+fn filing(place: &Conversation, messages: Vec<FiledMessage>) -> Filing {
+    Filing {
+        conversation: place.clone(),
+        user_id: ann(),
+        agent_id: "photothread".into(),
+        inbox_ids: Vec::new(),
+        messages,
+        thread_root: None,
+        wants_turn: WantsTurn::Yes,
+    }
+}
+
+fn update(key: &str) -> NewUpdate {
+    NewUpdate {
+        key: key.into(),
+        raw: format!(r#"{{"update_id":{key}}}"#),
+    }
+}
+
+fn text_send(text: &str) -> PlannedSend {
+    PlannedSend {
+        kind: SendKind::Text,
+        payload: json!({ "text": text }),
+        items: 1,
+        attachments: Vec::new(),
+    }
+}
+
+fn album_send(ids: &[AttachmentId]) -> PlannedSend {
+    PlannedSend {
+        kind: SendKind::MediaGroup,
+        payload: json!({ "caption": null }),
+        items: ids.len() as i64,
+        attachments: ids.to_vec(),
+    }
+}

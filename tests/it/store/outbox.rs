@@ -1,0 +1,121 @@
+//! Sends: in order, one in flight per conversation, never repeated when their fate is unknown.
+
+use super::*;
+use photothread::store::{OutboxRow, SendState, StoreError};
+
+async fn plan(store: &Store, place: &Conversation, texts: &[&str]) {
+    let sends: Vec<_> = texts.iter().map(|text| text_send(text)).collect();
+    store.answer_update(&[], place, None, &sends).await.unwrap();
+}
+
+async fn next(store: &Store, place: &Conversation) -> Option<OutboxRow> {
+    store.next_send(place).await.unwrap()
+}
+
+async fn next_text(store: &Store, place: &Conversation) -> Option<String> {
+    next(store, place)
+        .await
+        .map(|send| send.payload["text"].as_str().unwrap().to_owned())
+}
+
+async fn claim_next(store: &Store, place: &Conversation) -> OutboxRow {
+    let send = next(store, place).await.unwrap();
+    assert!(store.claim_send(send.outbox_id).await.unwrap());
+    send
+}
+
+on_both! {
+    async fn one_send_is_in_flight_per_conversation_and_the_order_is_kept(store: Store) {
+        plan(&store, &chat(1), &["a", "b"]).await;
+        plan(&store, &chat(2), &["c"]).await;
+        let a = claim_next(&store, &chat(1)).await;
+        assert_eq!((a.state, a.attempts), (SendState::Queued, 0));
+        assert!(!store.claim_send(a.outbox_id).await.unwrap(), "somebody has it");
+        assert_eq!(next(&store, &chat(1)).await, None, "b waits for a");
+        assert_eq!(next_text(&store, &chat(2)).await.as_deref(), Some("c"), "chat 2 does not");
+        store.send_done(&a, &["10".into()]).await.unwrap();
+        assert_eq!(next_text(&store, &chat(1)).await.as_deref(), Some("b"));
+    }
+
+    async fn conversations_with_something_to_send_are_listed_once_by_interface(store: Store) {
+        plan(&store, &chat(1), &["a", "b"]).await;
+        plan(&store, &chat(2), &["c"]).await;
+        plan(&store, &page("1"), &["d"]).await;
+        let mut places = store.conversations_to_send(InterfaceType::Telegram).await.unwrap();
+        places.sort();
+        assert_eq!(places, [chat(1), chat(2)]);
+        assert_eq!(store.conversations_to_send(InterfaceType::Web).await.unwrap(), [page("1")]);
+        let c = claim_next(&store, &chat(2)).await;
+        store.send_done(&c, &[]).await.unwrap();
+        assert_eq!(store.conversations_to_send(InterfaceType::Telegram).await.unwrap(), [chat(1)]);
+    }
+
+    async fn an_update_is_closed_with_its_answer_or_neither_happens(store: Store) {
+        let row = store.receive_updates(&[update("1")]).await.unwrap().remove(0);
+        let answer = [text_send("Hello!"), text_send("How are you?")];
+        store.answer_update(&[row.inbox_id], &chat(1), Some("5"), &answer).await.unwrap();
+        assert_eq!(store.unhandled_updates().await.unwrap(), []);
+        let again = store.answer_update(&[row.inbox_id], &chat(1), Some("5"), &answer).await;
+        assert!(matches!(again, Err(StoreError::AlreadyDone)));
+        for (text, reply_to) in [("Hello!", Some("5")), ("How are you?", None)] {
+            let send = claim_next(&store, &chat(1)).await;
+            assert_eq!((send.payload.clone(), send.reply_to.as_deref()), (json!({ "text": text }), reply_to));
+            assert_eq!((send.turn_id, send.internal_id), (None, None));
+            store.send_done(&send, &["6".into()]).await.unwrap();
+        }
+        assert_eq!(next(&store, &chat(1)).await, None, "not answered twice");
+    }
+
+    async fn a_send_that_did_not_arrive_is_tried_again_in_its_place(store: Store) {
+        plan(&store, &chat(1), &["a", "b"]).await;
+        let a = claim_next(&store, &chat(1)).await;
+        let moment = now() + chrono::TimeDelta::seconds(30);
+        store.send_again(a.outbox_id, moment, "429: slow down").await.unwrap();
+        let again = next(&store, &chat(1)).await.unwrap();
+        assert_eq!((again.outbox_id, again.attempts, again.not_before), (a.outbox_id, 1, Some(moment)));
+        assert_eq!(again.error.as_deref(), Some("429: slow down"));
+        let again = claim_next(&store, &chat(1)).await;
+        store.send_done(&again, &["10".into()]).await.unwrap();
+        assert_eq!(store.troubled_sends(10).await.unwrap(), []);
+    }
+
+    async fn a_send_takes_another_shape_in_its_place(store: Store) {
+        plan(&store, &chat(1), &["<b>a", "b"]).await;
+        let a = claim_next(&store, &chat(1)).await;
+        let picture = AttachmentId::new();
+        let plainer = PlannedSend { kind: SendKind::Document, ..album_send(&[picture]) };
+        store.reshape_send(a.outbox_id, &plainer, Some("7"), "400: can't parse").await.unwrap();
+        let reshaped = next(&store, &chat(1)).await.unwrap();
+        assert_eq!(reshaped.outbox_id, a.outbox_id);
+        assert_eq!((reshaped.kind, reshaped.payload, reshaped.items), (plainer.kind, plainer.payload, 1));
+        assert_eq!((reshaped.attachments, reshaped.reply_to.as_deref()), (vec![picture], Some("7")));
+        assert_eq!((reshaped.state, reshaped.error.as_deref()), (SendState::Queued, Some("400: can't parse")));
+    }
+
+    async fn a_send_of_unknown_or_hopeless_fate_is_shown_and_never_repeated(store: Store) {
+        plan(&store, &chat(1), &["a", "b", "c"]).await;
+        let a = claim_next(&store, &chat(1)).await;
+        store.send_unknown(a.outbox_id, "the connection died").await.unwrap();
+        let b = claim_next(&store, &chat(1)).await;
+        store.send_failed(b.outbox_id, "blocked by the user").await.unwrap();
+        assert_eq!(next_text(&store, &chat(1)).await.as_deref(), Some("c"), "the rest goes on");
+        assert!(!store.claim_send(a.outbox_id).await.unwrap());
+        assert!(!store.claim_send(b.outbox_id).await.unwrap());
+
+        let troubled = store.troubled_sends(10).await.unwrap();
+        let seen: Vec<_> = troubled.iter().map(|s| (s.outbox_id, s.state, s.error.as_deref().unwrap())).collect();
+        let failed = (b.outbox_id, SendState::Failed, "blocked by the user");
+        assert_eq!(seen, [failed, (a.outbox_id, SendState::Unknown, "the connection died")], "newest first");
+        assert_eq!(store.troubled_sends(1).await.unwrap().len(), 1);
+    }
+
+    async fn after_a_crash_what_was_on_the_wire_is_of_unknown_fate(store: Store) {
+        plan(&store, &chat(1), &["a", "b"]).await;
+        let a = claim_next(&store, &chat(1)).await;
+        assert_eq!(store.recover_sends().await.unwrap(), 1);
+        assert_eq!(next_text(&store, &chat(1)).await.as_deref(), Some("b"));
+        let troubled = store.troubled_sends(10).await.unwrap();
+        assert_eq!((troubled.len(), troubled[0].outbox_id, troubled[0].state), (1, a.outbox_id, SendState::Unknown));
+        assert_eq!(store.recover_sends().await.unwrap(), 0, "what is only queued is safe");
+    }
+}

@@ -1,0 +1,69 @@
+//! One owner, and strangers who are told once.
+
+use super::*;
+use chrono::TimeDelta;
+
+use super::together::waiting_for_a_lock;
+use crate::harness::postgres::database;
+use sqlx::{Connection as _, PgConnection};
+
+const TELEGRAM: InterfaceType = InterfaceType::Telegram;
+
+on_both! {
+    async fn the_first_to_pair_is_the_only_owner(store: Store) {
+        let bob = UserId("200".into());
+        assert_eq!(store.owners(TELEGRAM).await.unwrap(), []);
+        assert!(store.become_owner(TELEGRAM, &ann()).await.unwrap());
+        assert!(!store.become_owner(TELEGRAM, &bob).await.unwrap());
+        assert_eq!(store.owners(TELEGRAM).await.unwrap(), [ann()]);
+        assert_eq!(store.owners(InterfaceType::Web).await.unwrap(), [], "of one interface only");
+    }
+
+    async fn of_many_who_pair_at_once_one_becomes_the_owner(store: Store) {
+        let all = (0..8).map(|n| {
+            let store = store.clone();
+            async move { store.become_owner(TELEGRAM, &UserId(n.to_string())).await.unwrap() }
+        });
+        let won = futures::future::join_all(all).await;
+        assert_eq!(won.iter().filter(|won| **won).count(), 1, "{won:?}");
+        assert_eq!(store.owners(TELEGRAM).await.unwrap().len(), 1);
+    }
+
+    async fn a_stranger_is_told_once_within_the_window(store: Store) {
+        let hour_ago = || Utc::now() - TimeDelta::hours(1);
+        assert!(store.should_tell_stranger(TELEGRAM, &ann(), hour_ago()).await.unwrap());
+        assert!(!store.should_tell_stranger(TELEGRAM, &ann(), hour_ago()).await.unwrap());
+        assert!(store.should_tell_stranger(TELEGRAM, &UserId("200".into()), hour_ago()).await.unwrap(), "each one");
+        let after_the_window = Utc::now() + TimeDelta::seconds(1);
+        assert!(store.should_tell_stranger(TELEGRAM, &ann(), after_the_window).await.unwrap());
+    }
+
+    async fn a_stranger_can_become_the_owner_and_is_a_stranger_no_more(store: Store) {
+        store.should_tell_stranger(TELEGRAM, &ann(), long_ago()).await.unwrap();
+        assert_eq!(store.owners(TELEGRAM).await.unwrap(), []);
+        assert!(store.become_owner(TELEGRAM, &ann()).await.unwrap());
+        let later = Utc::now() + TimeDelta::hours(1);
+        assert!(!store.should_tell_stranger(TELEGRAM, &ann(), later).await.unwrap());
+        assert_eq!(store.owners(TELEGRAM).await.unwrap(), [ann()]);
+    }
+}
+
+/// Another instance is just pairing somebody else (its transaction is open).
+#[tokio::test]
+async fn nobody_becomes_the_owner_while_somebody_else_does() {
+    let url = database().await;
+    let store = Store::open(&url).await.unwrap();
+    let mut other = PgConnection::connect(&url).await.unwrap();
+    let mut pairing = other.begin().await.unwrap();
+    let pair = "INSERT INTO people (interface_type, user_id, standing, since) VALUES ('telegram', '200', 'owner', now())";
+    sqlx::query(pair).execute(&mut *pairing).await.unwrap();
+    let late = tokio::spawn({
+        let store = store.clone();
+        async move { store.become_owner(TELEGRAM, &ann()).await }
+    });
+    let mut watcher = PgConnection::connect(&url).await.unwrap();
+    while !late.is_finished() && waiting_for_a_lock(&mut watcher).await.is_none() {}
+    pairing.commit().await.unwrap();
+    assert!(!late.await.unwrap().unwrap());
+    assert_eq!(store.owners(TELEGRAM).await.unwrap(), [UserId("200".into())]);
+}

@@ -1,0 +1,107 @@
+//! How SQLite runs the store's statements: none may read a growing table from end to end.
+//! The statements are read from the sources, so a new one is checked without being listed here.
+
+use super::*;
+use regex::Regex;
+use sqlx::{AssertSqlSafe, Connection as _, Row as _, SqliteConnection};
+use std::{fs, path::Path};
+
+/// Indexes over what is open at the moment only: reading one from end to end is reading a handful of rows.
+const SMALL_INDEXES: [&str; 4] = ["turn_open", "turn_running", "outbox_open", "outbox_unsure"];
+
+/// Statements that may take their time, by a part that is theirs alone, and why.
+const EXCUSED: [(&str, &str); 2] = [
+    (
+        "DELETE FROM inbox WHERE state = 'done'",
+        "the daily pruning, which keeps that table small",
+    ),
+    ("FROM people WHERE", "one row for each person who ever wrote"),
+];
+
+/// The text literals of a source, as the compiler reads them.
+fn literals(source: &str) -> Vec<String> {
+    let literal = Regex::new(r#""((?:[^"\\]|\\[\s\S])*)""#).unwrap();
+    let continued = Regex::new(r"\\\n\s*").unwrap();
+    literal
+        .captures_iter(source)
+        .map(|found| continued.replace_all(&found[1], "").into_owned())
+        .collect()
+}
+
+/// The text of `const NAME: &str = "…"`.
+fn constant(source: &str, name: &str) -> Option<String> {
+    let (_, rest) = source.split_once(&format!("const {name}: &str = "))?;
+    literals(rest).into_iter().next()
+}
+
+/// Every whole statement in `src/store/queries/`, with its constants filled in as for SQLite.
+fn statements() -> Vec<String> {
+    let store = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store");
+    let shared = ["sqlite.rs", "queries/rows.rs"]
+        .map(|file| fs::read_to_string(store.join(file)).unwrap())
+        .concat();
+    let placeholder = Regex::new(r"\{([A-Z]+)\}").unwrap();
+    let verb = Regex::new("^(SELECT|UPDATE|INSERT|DELETE) ").unwrap();
+    let mut all = Vec::new();
+    for file in fs::read_dir(store.join("queries")).unwrap() {
+        let source = fs::read_to_string(file.unwrap().path()).unwrap();
+        let known = format!("{source}{shared}");
+        for text in literals(&source).into_iter().filter(|text| verb.is_match(text)) {
+            let fill = |name: &regex::Captures<'_>| {
+                constant(&known, &name[1]).unwrap_or_else(|| panic!("{}", &name[0]))
+            };
+            all.push(placeholder.replace_all(&text, fill).into_owned());
+        }
+    }
+    // Those put together piece by piece end in the middle.
+    all.retain(|sql| !sql.ends_with(' ') && !sql.ends_with("= "));
+    all
+}
+
+fn reads_everything(step: &str) -> bool {
+    let growing = Regex::new(
+        r"^SCAN (m|h|a|f|i|t|p|o|r|w|x|message_history|message_chunks|message_attachments|attachment_metadata|session_metadata|turns|turn_inputs|inbox|outbox|people)( |$)",
+    );
+    growing.unwrap().is_match(step)
+        && !SMALL_INDEXES
+            .iter()
+            .any(|index| step.ends_with(&format!(" {index}")))
+}
+
+#[tokio::test]
+async fn no_statement_reads_a_growing_table_from_end_to_end() {
+    let home = tempfile::tempdir().unwrap();
+    let store = sqlite_in(home.path()).await;
+    let mut conn = SqliteConnection::connect(&sqlite_url(home.path())).await.unwrap();
+    let statements = statements();
+    for known in [
+        "m.thread_root_id = $1",
+        "m.session_id = $1 AND m.internal_id < $2",
+        "UNION ALL SELECT internal_id, NULL",
+        "f.created_at >= $3",
+        "user_id = $1 ORDER BY last_activity",
+    ] {
+        assert!(
+            statements
+                .iter()
+                .any(|sql| sql.replace("  ", " ").contains(known)),
+            "{known} was not found: {statements:#?}"
+        );
+    }
+    let mut slow = Vec::new();
+    for sql in statements
+        .iter()
+        .filter(|sql| !EXCUSED.iter().any(|(part, _)| sql.contains(part)))
+    {
+        let plan = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}")))
+            .fetch_all(&mut conn)
+            .await;
+        let plan = plan.unwrap_or_else(|e| panic!("{e}: {sql}"));
+        let steps: Vec<String> = plan.iter().map(|step| step.get("detail")).collect();
+        if steps.iter().any(|step| reads_everything(step)) {
+            slow.push(format!("{sql}\n  {}", steps.join("\n  ")));
+        }
+    }
+    assert!(slow.is_empty(), "{}", slow.join("\n"));
+    store.close().await;
+}

@@ -1,0 +1,82 @@
+//! Sittings of a conversation: begun, counted, previewed, listed.
+
+use super::*;
+use chrono::TimeDelta;
+use photothread::domain::ToolCall;
+
+on_both! {
+    async fn a_conversation_keeps_its_session_until_a_new_one_is_started(store: Store) {
+        let place = chat(1);
+        assert_eq!(store.current_session(&place).await.unwrap(), None);
+        let first = store.ensure_session(&place, &ann()).await.unwrap();
+        assert_eq!(store.ensure_session(&place, &UserId("200".into())).await.unwrap(), first);
+        let second = store.start_session(&place, &ann()).await.unwrap();
+        assert_ne!(second, first);
+        assert_eq!(store.ensure_session(&place, &ann()).await.unwrap(), second);
+        assert_eq!(store.current_session(&place).await.unwrap().unwrap().session_id, second);
+        assert_ne!(store.ensure_session(&chat(2), &ann()).await.unwrap(), second, "each conversation its own");
+    }
+
+    async fn a_new_session_is_empty_and_belongs_to_its_person(store: Store) {
+        let id = store.start_session(&page("desk"), &ann()).await.unwrap();
+        let session = store.current_session(&page("desk")).await.unwrap().unwrap();
+        assert_eq!((session.session_id, session.conversation, session.user_id), (id, page("desk"), ann()));
+        assert_eq!((session.title.as_str(), session.first_message_preview.as_str(), session.message_count), ("", "", 0));
+        assert_eq!(session.created_at, session.last_activity);
+    }
+
+    async fn a_session_counts_what_people_would_count(store: Store) {
+        let place = chat(1);
+        let id = store.ensure_session(&place, &ann()).await.unwrap();
+        store.add_message(&said(&place, id, "make it brighter")).await.unwrap();
+        let call = ToolCall { id: "1".into(), name: "adjust_image".into(), arguments: "{}".into() };
+        store.add_message(&NewMessage { tool_calls: vec![call], ..answered(&place, id, "") }).await.unwrap();
+        let result = NewMessage { tool_call_id: Some("1".into()), ..NewMessage::new(place.clone(), id, Role::Tool, "ok") };
+        store.add_message(&result).await.unwrap();
+        store.add_message(&answered(&place, id, "Brighter now.")).await.unwrap();
+        assert_eq!(store.current_session(&place).await.unwrap().unwrap().message_count, 2);
+    }
+
+    async fn the_preview_is_the_first_line_the_person_wrote(store: Store) {
+        let place = chat(1);
+        let id = store.ensure_session(&place, &ann()).await.unwrap();
+        store.add_message(&answered(&place, id, "Hello!")).await.unwrap();
+        store.add_message(&said(&place, id, "")).await.unwrap();
+        let long = "é".repeat(500);
+        store.add_message(&said(&place, id, &format!("{long}\nand more"))).await.unwrap();
+        store.add_message(&said(&place, id, "later")).await.unwrap();
+        let preview = store.current_session(&place).await.unwrap().unwrap().first_message_preview;
+        assert_eq!(preview, "é".repeat(120));
+    }
+
+    async fn sessions_are_listed_by_last_activity_in_pages(store: Store) {
+        let mut ids = Vec::new();
+        for n in 1..=3 {
+            ids.push(store.ensure_session(&chat(n), &ann()).await.unwrap());
+        }
+        store.ensure_session(&chat(4), &UserId("200".into())).await.unwrap();
+        let soon = now() + TimeDelta::minutes(1);
+        store.add_message(&NewMessage { timestamp: soon, ..said(&chat(1), ids[0], "hi") }).await.unwrap();
+
+        let listed = |limit, offset| {
+            let store = store.clone();
+            async move {
+                let sessions = store.sessions_of(&ann(), limit, offset).await.unwrap();
+                sessions.iter().map(|s| s.session_id).collect::<Vec<_>>()
+            }
+        };
+        assert_eq!(listed(10, 0).await, [ids[0], ids[2], ids[1]]);
+        assert_eq!(listed(2, 1).await, [ids[2], ids[1]]);
+        assert_eq!(listed(10, 3).await, []);
+        assert_eq!(store.sessions_of(&ann(), 1, 0).await.unwrap()[0].last_activity, soon);
+    }
+
+    async fn a_message_that_arrives_late_does_not_turn_the_clock_back(store: Store) {
+        let place = chat(1);
+        let id = store.ensure_session(&place, &ann()).await.unwrap();
+        let begun = store.current_session(&place).await.unwrap().unwrap().last_activity;
+        let yesterday = now() - TimeDelta::days(1);
+        store.add_message(&NewMessage { timestamp: yesterday, ..said(&place, id, "from before") }).await.unwrap();
+        assert_eq!(store.current_session(&place).await.unwrap().unwrap().last_activity, begun);
+    }
+}

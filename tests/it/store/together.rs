@@ -1,0 +1,118 @@
+//! Several at once: what two instances or two tasks do at the same moment happens once and in order.
+
+use super::*;
+use crate::harness::postgres::database;
+use futures::future::join_all;
+use photothread::store::StoreError;
+use sqlx::{Connection as _, PgConnection, Row as _};
+use std::collections::HashSet;
+
+on_both! {
+    async fn a_conversations_first_session_is_begun_once(store: Store) {
+        let all = (0..8).map(|_| {
+            let store = store.clone();
+            async move { store.ensure_session(&chat(1), &ann()).await.unwrap() }
+        });
+        let sessions: HashSet<_> = join_all(all).await.into_iter().collect();
+        assert_eq!(sessions.len(), 1);
+    }
+
+    async fn an_update_delivered_to_many_is_new_to_one(store: Store) {
+        let all = (0..8).map(|_| {
+            let store = store.clone();
+            async move { store.receive_updates(&[update("1"), update("2")]).await.unwrap().len() }
+        });
+        assert_eq!(join_all(all).await.into_iter().sum::<usize>(), 2);
+    }
+
+    async fn a_batch_filed_by_many_is_filed_by_one(store: Store) {
+        let row = store.receive_updates(&[update("1")]).await.unwrap().remove(0);
+        let all = (0..8).map(|n| {
+            let (store, id) = (store.clone(), n.to_string());
+            async move {
+                let batch = Filing { inbox_ids: vec![row.inbox_id], ..filing(&chat(1), vec![note(&chat(1), &id, "hi")]) };
+                match store.file(&batch).await {
+                    Ok(_) => 1,
+                    Err(StoreError::AlreadyDone) => 0,
+                    Err(e) => panic!("{e}"),
+                }
+            }
+        });
+        assert_eq!(join_all(all).await.into_iter().sum::<i32>(), 1);
+        assert_eq!(store.open_turns().await.unwrap(), 1);
+    }
+
+    async fn many_claimers_take_every_free_conversation_once_and_its_oldest_turn(store: Store) {
+        let mut oldest = HashSet::new();
+        for n in 1..=4 {
+            for shown_id in ["1", "2", "3"] {
+                let filed = store.file(&filing(&chat(n), vec![note(&chat(n), shown_id, "please")])).await.unwrap();
+                if shown_id == "1" {
+                    oldest.insert(filed.turn.unwrap());
+                }
+            }
+        }
+        let all = (0..4).map(|_| {
+            let store = store.clone();
+            async move { store.claim_turn().await.unwrap().map(|turn| turn.turn_id) }
+        });
+        let claimed: HashSet<_> = join_all(all).await.into_iter().flatten().collect();
+        assert_eq!(claimed, oldest, "no claimer comes home empty while a conversation is free");
+        assert_eq!(store.claim_turn().await.unwrap(), None);
+    }
+
+    async fn a_send_claimed_by_many_leaves_once(store: Store) {
+        store.answer_update(&[], &chat(1), None, &[text_send("once")]).await.unwrap();
+        let id = store.next_send(&chat(1)).await.unwrap().unwrap().outbox_id;
+        let all = (0..8).map(|_| {
+            let store = store.clone();
+            async move { store.claim_send(id).await.unwrap() }
+        });
+        assert_eq!(join_all(all).await.into_iter().filter(|won| *won).count(), 1);
+    }
+}
+
+/// Another instance is just starting the turn (its transaction is open) when a late photo is filed.
+#[tokio::test]
+async fn a_photo_never_joins_a_turn_that_is_just_being_started() {
+    let url = database().await;
+    let store = Store::open(&url).await.unwrap();
+    let place = chat(1);
+    let first = store
+        .file(&filing(&place, vec![album_photo(&place, "1", "x")]))
+        .await
+        .unwrap()
+        .turn
+        .unwrap();
+
+    let mut other = PgConnection::connect(&url).await.unwrap();
+    let mut claim = other.begin().await.unwrap();
+    sqlx::query("UPDATE turns SET state = 'running' WHERE turn_id = $1")
+        .bind(first.to_string())
+        .execute(&mut *claim)
+        .await
+        .unwrap();
+
+    let batch = filing(&place, vec![album_photo(&place, "2", "x")]);
+    let late = tokio::spawn({
+        let store = store.clone();
+        async move { store.file(&batch).await }
+    });
+    let mut watcher = PgConnection::connect(&url).await.unwrap();
+    while !late.is_finished() && waiting_for_a_lock(&mut watcher).await.is_none() {}
+    claim.commit().await.unwrap();
+
+    assert_ne!(late.await.unwrap().unwrap().turn, Some(first));
+    assert_eq!(store.inputs_of_turn(first).await.unwrap().len(), 1);
+}
+
+/// The process id of a connection to this database that waits for another one's lock.
+pub async fn waiting_for_a_lock(conn: &mut PgConnection) -> Option<i32> {
+    let row = sqlx::query(
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' LIMIT 1",
+    )
+    .fetch_optional(conn)
+    .await
+    .unwrap();
+    row.map(|row| row.get("pid"))
+}

@@ -1,0 +1,227 @@
+//! Turns: filed whole or not at all, claimed one per conversation, finished with their sends.
+
+use super::*;
+use photothread::{
+    domain::{Turn, TurnId, TurnState},
+    store::{Filing, Finish, StoreError},
+};
+
+async fn filed_turn(store: &Store, place: &Conversation, shown_id: &str) -> TurnId {
+    store
+        .file(&filing(place, vec![note(place, shown_id, "please")]))
+        .await
+        .unwrap()
+        .turn
+        .unwrap()
+}
+
+async fn claimed(store: &Store) -> Option<TurnId> {
+    store.claim_turn().await.unwrap().map(|turn| turn.turn_id)
+}
+
+fn last_word(turn: &Turn) -> NewMessage {
+    NewMessage {
+        turn_id: Some(turn.turn_id),
+        thread_root_id: Some(turn.thread_root_id),
+        ..answered(&turn.conversation, turn.session_id, "Done.")
+    }
+}
+
+async fn finish(
+    store: &Store,
+    turn: &Turn,
+    sends: &[PlannedSend],
+    reply_to: Option<&str>,
+) -> Result<(), StoreError> {
+    let message = last_word(turn);
+    store
+        .finish_turn(&Finish {
+            turn,
+            state: TurnState::Done,
+            message: &message,
+            sends,
+            reply_to,
+        })
+        .await
+        .map(drop)
+}
+
+on_both! {
+    async fn a_filing_stores_messages_attachments_thread_and_turn_at_once(store: Store) {
+        let place = chat(1);
+        let rows = store.receive_updates(&[update("1"), update("2")]).await.unwrap();
+        let batch = Filing {
+            inbox_ids: rows.iter().map(|row| row.inbox_id).collect(),
+            ..filing(&place, vec![album_photo(&place, "1", "x"), album_photo(&place, "2", "x")])
+        };
+        let pictures: Vec<_> = batch.messages.iter().map(|m| m.attachments[0].clone()).collect();
+        let filed = store.file(&batch).await.unwrap();
+
+        assert_eq!(store.unhandled_updates().await.unwrap(), []);
+        let thread = store.thread(filed.messages[0]).await.unwrap();
+        assert_eq!(thread.iter().map(|m| m.internal_id).collect::<Vec<_>>(), filed.messages);
+        assert_eq!((thread[0].thread_root_id, thread[1].thread_root_id), (None, Some(filed.messages[0])));
+        let session = store.current_session(&place).await.unwrap().unwrap();
+        for (message, picture) in thread.iter().zip(&pictures) {
+            assert_eq!(message.attachments, [picture.attachment_id]);
+            assert_eq!(store.attachment(&place, picture.attachment_id).await.unwrap().as_ref(), Some(picture));
+            assert_eq!(message.session_id, session.session_id);
+        }
+        assert_eq!(session.message_count, 2);
+        let turn = store.turn(filed.turn.unwrap()).await.unwrap().unwrap();
+        assert_eq!((turn.state, turn.attempts, turn.thread_root_id), (TurnState::Pending, 0, filed.messages[0]));
+        assert_eq!((turn.inputs, turn.session_id, turn.conversation), (filed.messages, session.session_id, place));
+        assert_eq!((turn.user_id, turn.agent_id.as_str()), (ann(), "photothread"));
+    }
+
+    async fn a_filing_whose_update_was_already_closed_leaves_nothing_behind(store: Store) {
+        let place = chat(1);
+        let rows = store.receive_updates(&[update("1"), update("2")]).await.unwrap();
+        store.close_update(rows[1].inbox_id).await.unwrap();
+        let batch = Filing {
+            inbox_ids: rows.iter().map(|row| row.inbox_id).collect(),
+            ..filing(&place, vec![album_photo(&place, "1", "x")])
+        };
+        assert!(matches!(store.file(&batch).await, Err(StoreError::AlreadyDone)));
+        assert_eq!(store.unhandled_updates().await.unwrap(), [rows[0].clone()]);
+        assert_eq!(store.find_message(&place, "1").await.unwrap(), None);
+        assert_eq!(store.bytes_kept(&place).await.unwrap(), 0);
+        assert_eq!(store.current_session(&place).await.unwrap(), None);
+        assert_eq!(store.open_turns().await.unwrap(), 0);
+    }
+
+    async fn a_filing_that_breaks_halfway_leaves_nothing_behind(store: Store) {
+        let place = chat(1);
+        let row = store.receive_updates(&[update("1")]).await.unwrap().remove(0);
+        let same_id_twice = vec![album_photo(&place, "1", "x"), album_photo(&place, "1", "x")];
+        let batch = Filing { inbox_ids: vec![row.inbox_id], ..filing(&place, same_id_twice) };
+        assert!(matches!(store.file(&batch).await, Err(StoreError::Broken(_))));
+        assert_eq!(store.unhandled_updates().await.unwrap(), [row], "to be tried again");
+        assert_eq!(store.find_message(&place, "1").await.unwrap(), None);
+        assert_eq!(store.bytes_kept(&place).await.unwrap(), 0);
+    }
+
+    async fn a_reply_is_filed_in_the_thread_and_session_of_what_it_answers(store: Store) {
+        let place = chat(1);
+        let first = store.file(&filing(&place, vec![note(&place, "1", "a"), note(&place, "2", "b")])).await.unwrap();
+        store.start_session(&place, &ann()).await.unwrap();
+        let child = store.message(first.messages[1]).await.unwrap().unwrap();
+        let reply = Filing { thread_root: Some(child.clone()), ..filing(&place, vec![note(&place, "3", "c")]) };
+        let filed = store.file(&reply).await.unwrap();
+        let message = store.message(filed.messages[0]).await.unwrap().unwrap();
+        assert_eq!((message.thread_root_id, message.session_id), (Some(first.messages[0]), child.session_id));
+        let turn = store.turn(filed.turn.unwrap()).await.unwrap().unwrap();
+        assert_eq!((turn.thread_root_id, turn.session_id), (first.messages[0], child.session_id));
+    }
+
+    async fn what_is_only_to_be_remembered_starts_no_turn(store: Store) {
+        let quiet = Filing { wants_turn: WantsTurn::No, ..filing(&chat(1), vec![note(&chat(1), "1", "fyi")]) };
+        let filed = store.file(&quiet).await.unwrap();
+        assert_eq!((filed.turn, filed.messages.len()), (None, 1));
+        assert_eq!(store.open_turns().await.unwrap(), 0);
+    }
+
+    async fn a_late_album_photo_joins_the_pending_turn(store: Store) {
+        let place = chat(1);
+        let first = store.file(&filing(&place, vec![album_photo(&place, "1", "x")])).await.unwrap();
+        let root = store.messages_of_album(&place, "x").await.unwrap().remove(0);
+        let late = Filing { thread_root: Some(root), ..filing(&place, vec![album_photo(&place, "2", "x")]) };
+        let second = store.file(&late).await.unwrap();
+        assert_eq!(second.turn, first.turn);
+        let turn = store.claim_turn().await.unwrap().unwrap();
+        assert_eq!(turn.inputs, [first.messages[0], second.messages[0]]);
+        assert_eq!(store.open_turns().await.unwrap(), 1);
+    }
+
+    async fn a_photo_too_late_for_the_running_turn_starts_one_of_its_own(store: Store) {
+        let place = chat(1);
+        let first = store.file(&filing(&place, vec![album_photo(&place, "1", "x")])).await.unwrap();
+        let running = store.claim_turn().await.unwrap().unwrap();
+        let root = store.messages_of_album(&place, "x").await.unwrap().remove(0);
+        let late = Filing { thread_root: Some(root), ..filing(&place, vec![album_photo(&place, "2", "x")]) };
+        let second = store.file(&late).await.unwrap();
+        assert_ne!(second.turn, first.turn);
+        assert_eq!(store.inputs_of_turn(running.turn_id).await.unwrap().len(), 1);
+        assert_eq!(store.thread(first.messages[0]).await.unwrap().len(), 2, "but in the same thread");
+    }
+
+    async fn another_album_or_another_chats_album_does_not_join(store: Store) {
+        let first = store.file(&filing(&chat(1), vec![album_photo(&chat(1), "1", "x")])).await.unwrap();
+        let other = store.file(&filing(&chat(1), vec![album_photo(&chat(1), "2", "y")])).await.unwrap();
+        let elsewhere = store.file(&filing(&chat(2), vec![album_photo(&chat(2), "1", "x")])).await.unwrap();
+        assert!(first.turn != other.turn && first.turn != elsewhere.turn);
+        assert_eq!(store.open_turns().await.unwrap(), 3);
+    }
+
+    async fn one_turn_runs_per_conversation_oldest_first_and_no_other_waits(store: Store) {
+        let a1 = filed_turn(&store, &chat(1), "1").await;
+        let a2 = filed_turn(&store, &chat(1), "2").await;
+        let b = filed_turn(&store, &chat(2), "1").await;
+        let web = filed_turn(&store, &page("1"), "1").await;
+        let running = store.claim_turn().await.unwrap().unwrap();
+        assert_eq!((running.turn_id, running.state, running.attempts), (a1, TurnState::Running, 1));
+        assert_eq!(claimed(&store).await, Some(b), "the second of chat 1 waits, nobody else");
+        assert_eq!(claimed(&store).await, Some(web));
+        assert_eq!(claimed(&store).await, None);
+        finish(&store, &running, &[], None).await.unwrap();
+        assert_eq!(claimed(&store).await, Some(a2));
+    }
+
+    async fn finish_plans_the_sends_in_order_and_only_the_first_replies(store: Store) {
+        let place = chat(1);
+        filed_turn(&store, &place, "1").await;
+        let turn = store.claim_turn().await.unwrap().unwrap();
+        let message = last_word(&turn);
+        let sends = ["a", "b", "c"].map(text_send);
+        let end = Finish { turn: &turn, state: TurnState::Failed, message: &message, sends: &sends, reply_to: Some("1") };
+        let id = store.finish_turn(&end).await.unwrap();
+        assert_eq!(store.turn(turn.turn_id).await.unwrap().unwrap().state, TurnState::Failed);
+        assert_eq!(store.messages_of_turn(turn.turn_id).await.unwrap()[0].internal_id, id);
+        for (text, reply_to) in [("a", Some("1")), ("b", None), ("c", None)] {
+            let send = store.next_send(&place).await.unwrap().unwrap();
+            assert_eq!((send.payload.clone(), send.reply_to.as_deref()), (json!({ "text": text }), reply_to));
+            assert_eq!((send.turn_id, send.internal_id), (Some(turn.turn_id), Some(id)));
+            assert!(store.claim_send(send.outbox_id).await.unwrap());
+            store.send_done(&send, &[format!("9{text}")]).await.unwrap();
+        }
+        assert_eq!(store.next_send(&place).await.unwrap(), None);
+    }
+
+    async fn a_turn_cancelled_meanwhile_cannot_be_finished(store: Store) {
+        let place = chat(1);
+        let first = filed_turn(&store, &place, "1").await;
+        let second = filed_turn(&store, &place, "2").await;
+        let elsewhere = filed_turn(&store, &chat(2), "1").await;
+        let turn = store.claim_turn().await.unwrap().unwrap();
+        let mut cancelled = store.cancel_turns(&place).await.unwrap();
+        cancelled.sort();
+        assert_eq!(cancelled, [first, second]);
+        assert!(matches!(finish(&store, &turn, &[text_send("late")], None).await, Err(StoreError::AlreadyDone)));
+        assert_eq!(store.messages_of_turn(first).await.unwrap(), []);
+        assert_eq!(store.next_send(&place).await.unwrap(), None);
+        assert_eq!(store.turn(first).await.unwrap().unwrap().state, TurnState::Cancelled);
+        assert_eq!(store.cancel_turns(&place).await.unwrap(), []);
+        assert_eq!(claimed(&store).await, Some(elsewhere), "other conversations go on");
+    }
+
+    async fn a_turn_is_finished_only_once(store: Store) {
+        filed_turn(&store, &chat(1), "1").await;
+        let turn = store.claim_turn().await.unwrap().unwrap();
+        finish(&store, &turn, &[], None).await.unwrap();
+        assert!(matches!(finish(&store, &turn, &[], None).await, Err(StoreError::AlreadyDone)));
+        assert_eq!(store.messages_of_turn(turn.turn_id).await.unwrap().len(), 1);
+    }
+
+    async fn after_a_crash_running_turns_wait_again_and_remember_the_attempt(store: Store) {
+        let id = filed_turn(&store, &chat(1), "1").await;
+        let later = filed_turn(&store, &chat(1), "2").await;
+        store.claim_turn().await.unwrap().unwrap();
+        assert_eq!((store.recover_turns().await.unwrap(), store.open_turns().await.unwrap()), (1, 2));
+        let again = store.claim_turn().await.unwrap().unwrap();
+        assert_eq!((again.turn_id, again.attempts), (id, 2), "in its old place");
+        finish(&store, &again, &[], None).await.unwrap();
+        assert_eq!(store.recover_turns().await.unwrap(), 0);
+        assert_eq!(claimed(&store).await, Some(later));
+        assert_eq!(store.turn(TurnId::new()).await.unwrap(), None);
+    }
+}
