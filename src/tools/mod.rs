@@ -39,6 +39,8 @@ pub struct ToolContext {
     pub darkroom: Darkroom,
 }
 
+// There are at most twenty at a time, so a box would save nothing worth its noise.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
     /// New; its row is added together with the tool's result.

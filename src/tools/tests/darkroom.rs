@@ -2,11 +2,7 @@
 
 use super::*;
 use crate::{imaging::ImagingError, tools::ToolError};
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
-    mpsc,
-};
+use std::sync::mpsc;
 use tokio::sync::oneshot;
 
 const MEGAPIXEL: u64 = 1 << 20;
@@ -33,31 +29,29 @@ fn hold(darkroom: &Darkroom, pixels: u64) -> Held {
     Held { begun, end, done }
 }
 
-/// Gives everything that could begin the chance to.
+/// Gives everything that could begin the chance to: threads take work in the order it was handed in.
 async fn settle() {
-    for _ in 0..50 {
+    for _ in 0..20 {
         tokio::task::yield_now().await;
+        tokio::task::spawn_blocking(std::thread::yield_now).await.unwrap();
     }
 }
 
 #[tokio::test]
 async fn only_so_many_edits_run_at_a_time() {
     let darkroom = Darkroom::new(2, 1 << 30);
-    let running = Arc::new(AtomicUsize::new(0));
-    let most = Arc::new(AtomicUsize::new(0));
-    let edits = (0..12).map(|_| {
-        let (running, most) = (running.clone(), most.clone());
-        darkroom.develop(1, move || {
-            most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-            std::thread::yield_now();
-            running.fetch_sub(1, Ordering::SeqCst);
-            Ok(())
-        })
-    });
-    for done in futures::future::join_all(edits).await {
-        done.unwrap();
+    let (first, second) = (hold(&darkroom, 1), hold(&darkroom, 1));
+    first.begun.await.unwrap();
+    second.begun.await.unwrap();
+    let mut third = hold(&darkroom, 1);
+    settle().await;
+    assert!(third.begun.try_recv().is_err());
+    second.end.send(()).unwrap();
+    third.begun.await.unwrap();
+    for (end, done) in [(first.end, first.done), (third.end, third.done)] {
+        end.send(()).unwrap();
+        done.await.unwrap().unwrap();
     }
-    assert!((1..=2).contains(&most.load(Ordering::SeqCst)));
 }
 
 #[tokio::test]
