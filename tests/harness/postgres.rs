@@ -134,12 +134,11 @@ impl Cluster {
     /// Makes and starts a server in `folder` that ends with the process `lives_with`.
     fn create(folder: PathBuf, lives_with: u32) -> Result<Self, String> {
         let made = Self::prepare(&folder).and_then(|cluster| cluster.start_on_a_free_port());
-        match &made {
-            Ok(cluster) => cluster.watch(lives_with)?,
-            // Under nextest the folder stays: it tells the other tests what went wrong.
-            Err(_) if std::env::var_os("NEXTEST_RUN_ID").is_none() => drop(fs::remove_dir_all(&folder)),
-            Err(_) => {}
-        }
+        // Without a server there is still the folder, which tells the other tests what went wrong.
+        let stop = made
+            .as_ref()
+            .map_or_else(|_| Command::new("true"), |cluster| cluster.command("pg_ctl"));
+        watch(&folder, lives_with, &stop)?;
         made
     }
 
@@ -234,29 +233,30 @@ impl Cluster {
         command.current_dir(HOME);
         command
     }
+}
 
-    fn watch(&self, lives_with: u32) -> Result<(), String> {
-        let stop = self.command("pg_ctl");
-        Command::new("sh")
-            .arg("-c")
-            .arg(
-                "runner=$1 folder=$2; shift 2; while kill -0 $runner; do sleep 0.5; done; \
-                 \"$@\" -D $folder/data -m immediate stop; rm -rf $folder",
-            )
-            .args(["watchdog", &lives_with.to_string()])
-            .arg(&self.folder)
-            .arg(stop.get_program())
-            .args(stop.get_args())
-            .current_dir(HOME)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            // Away from the runner's signals: an interrupted run is cleaned up too.
-            .process_group(0)
-            .spawn()
-            .map(drop)
-            .map_err(|e| format!("the watchdog of the tests' PostgreSQL cannot be started: {e}"))
-    }
+/// Stops the server and removes its folder once the process `lives_with` is gone.
+fn watch(folder: &Path, lives_with: u32, stop: &Command) -> Result<(), String> {
+    let script = "runner=$1 folder=$2; shift 2; \
+                  while kill -0 $runner || [ -d /proc/$runner ]; do sleep 0.5; done; \
+                  \"$@\" -D $folder/data -m immediate stop; rm -rf $folder";
+    let mut watchdog = Command::new("sh");
+    watchdog
+        .args(["-c", script, "watchdog", &lives_with.to_string()])
+        .arg(folder);
+    watchdog
+        .arg(stop.get_program())
+        .args(stop.get_args())
+        .current_dir(HOME);
+    watchdog
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    // Away from the runner's signals: an interrupted run is cleaned up too.
+    let started = watchdog.process_group(0).spawn();
+    started
+        .map(drop)
+        .map_err(|e| format!("the watchdog of the tests' PostgreSQL cannot be started: {e}"))
 }
 
 fn programs() -> Option<PathBuf> {
