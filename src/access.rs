@@ -25,12 +25,18 @@ pub struct Scope {
 impl Scope {
     /// A turn is only ever filed for a person who was admitted.
     pub fn of_turn(turn: &Turn) -> Self {
-        Self { conversation: turn.conversation.clone(), user: turn.user_id.clone() }
+        Self {
+            conversation: turn.conversation.clone(),
+            user: turn.user_id.clone(),
+        }
     }
 
     /// The person at this machine's own page.
     pub fn local(conversation: Conversation) -> Self {
-        Self { conversation, user: UserId("local".into()) }
+        Self {
+            conversation,
+            user: UserId("local".into()),
+        }
     }
 
     pub fn conversation(&self) -> &Conversation {
@@ -46,7 +52,9 @@ impl Scope {
 pub enum Admission {
     Welcome(Scope),
     /// Not known. `tell` says whether they should hear so now.
-    Stranger { tell: bool },
+    Stranger {
+        tell: bool,
+    },
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -77,7 +85,13 @@ impl Access {
         let allowed: HashSet<UserId> = allowed.into_iter().collect();
         let closed = everyone || !allowed.is_empty() || !store.owners(interface).await?.is_empty();
         let code = (!closed).then(new_code);
-        Ok(Self { store, allowed, everyone, interface, code: Mutex::new(code) })
+        Ok(Self {
+            store,
+            allowed,
+            everyone,
+            interface,
+            code: Mutex::new(code),
+        })
     }
 
     /// The code to print at start-up, while there is no owner.
@@ -86,14 +100,22 @@ impl Access {
     }
 
     fn code(&self) -> std::sync::MutexGuard<'_, Option<String>> {
-        self.code.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.code
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     pub async fn admit(&self, conversation: &Conversation, user: &UserId) -> Result<Admission, StoreError> {
         if self.everyone || self.allowed.contains(user) || self.is_owner(user).await? {
-            return Ok(Admission::Welcome(Scope { conversation: conversation.clone(), user: user.clone() }));
+            return Ok(Admission::Welcome(Scope {
+                conversation: conversation.clone(),
+                user: user.clone(),
+            }));
         }
-        let tell = self.store.should_tell_stranger(self.interface, user, Utc::now() - STRANGER_REMINDER).await?;
+        let tell = self
+            .store
+            .should_tell_stranger(self.interface, user, Utc::now() - STRANGER_REMINDER)
+            .await?;
         Ok(Admission::Stranger { tell })
     }
 
@@ -119,10 +141,17 @@ impl Access {
 /// Compares in a time that tells nothing about where the first difference is.
 fn same(code: &str, offered: &str) -> bool {
     let offered = offered.to_ascii_uppercase();
-    code.len() == offered.len() && code.bytes().zip(offered.bytes()).fold(0, |acc, (a, b)| acc | (a ^ b)) == 0
+    code.len() == offered.len()
+        && code
+            .bytes()
+            .zip(offered.bytes())
+            .fold(0, |acc, (a, b)| acc | (a ^ b))
+            == 0
 }
 
 fn new_code() -> String {
     let mut rng = rand::rng();
-    (0..CODE_LENGTH).map(|_| char::from(CODE_LETTERS[rng.random_range(0..CODE_LETTERS.len())])).collect()
+    (0..CODE_LENGTH)
+        .map(|_| char::from(CODE_LETTERS[rng.random_range(0..CODE_LETTERS.len())]))
+        .collect()
 }

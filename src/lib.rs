@@ -5,7 +5,18 @@
 //! Dependencies point inwards; `tests/it/architecture.rs` keeps it so.
 
 pub mod access;
+pub mod agent;
+pub mod app;
+pub mod attachments;
+pub mod config;
+pub mod context;
+pub mod doctor;
 pub mod domain;
 pub mod imaging;
+pub mod prompts;
 pub mod providers;
 pub mod store;
+pub mod telegram;
+pub mod telemetry;
+pub mod tools;
+pub mod web;

@@ -1,1 +1,97 @@
-fn main() {}
+//! The program: reads the command line, says in plain words what is on, and hands over to `app`.
+
+use anyhow::Context as _;
+use clap::{Parser, Subcommand};
+use photothread::{
+    app,
+    config::{self, Config},
+    doctor,
+    prompts::Prompts,
+    telemetry,
+};
+use std::{path::PathBuf, process::ExitCode};
+
+/// Send a photo. Reply to edit it.
+#[derive(Parser)]
+#[command(name = "photothread", version)]
+struct Arguments {
+    /// Settings that differ from the built-in ones
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the bot and the page (the default)
+    Run,
+    /// Check configuration, database, files and token, and list sends whose fate is unknown
+    Doctor,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match act(arguments).await {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("photothread: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn act(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    rustls::crypto::ring::default_provider().install_default().ok();
+    let config = Config::load(arguments.config.as_deref(), config::process_environment())?;
+    let prompts = Prompts::load(None)?;
+    config.check_prompts(&prompts)?;
+    telemetry::start(config.secrets.all())?;
+    match arguments.command {
+        None | Some(Command::Run) => run(config, prompts).await,
+        Some(Command::Doctor) => Ok(doctor::examine(&config).await),
+    }
+}
+
+async fn run(config: Config, prompts: Prompts) -> anyhow::Result<ExitCode> {
+    let wants_telegram = config.secrets.telegram_bot_token.is_some();
+    let facts = config.clone();
+    let mut running = app::start(config, prompts).await?;
+    println!("{}", doctor::welcome(&facts, running.page, running.provider));
+    let stop = stop_signal()?;
+    tokio::pin!(stop);
+    if wants_telegram {
+        tokio::select! {
+            connected = running.telegram() => {
+                if let Some((name, code)) = connected {
+                    println!("{}", doctor::connected(&name, code.as_deref()));
+                }
+            }
+            () = &mut stop => return finish(running).await,
+        }
+    }
+    stop.await;
+    finish(running).await
+}
+
+async fn finish(running: app::Running) -> anyhow::Result<ExitCode> {
+    println!("Stopping…");
+    running.stop().await;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
+    #[cfg(unix)]
+    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
+        .context("signals cannot be listened to")?;
+    Ok(async move {
+        #[cfg(unix)]
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminate.recv() => {}
+        }
+        #[cfg(not(unix))]
+        let _ = tokio::signal::ctrl_c().await;
+    })
+}

@@ -29,7 +29,11 @@ pub enum AttachmentError {
     #[error("no attachment {0} in this conversation")]
     Unknown(AttachmentId),
     #[error("{filename} is {}; files up to {} are kept here. Send it smaller, or compressed.", size(*.bytes), size(*.limit))]
-    TooLarge { filename: String, bytes: u64, limit: u64 },
+    TooLarge {
+        filename: String,
+        bytes: u64,
+        limit: u64,
+    },
     #[error(
         "this conversation already keeps {} of files, and {} is the limit. Delete some, or start a new chat.",
         size(*.kept),
@@ -79,7 +83,14 @@ pub struct NewFile {
 impl NewFile {
     pub fn from_person(bytes: Bytes, filename: Option<String>) -> Self {
         let source = AttachmentSource::User;
-        Self { bytes, filename, description: None, source, parents: Vec::new(), recipe: None }
+        Self {
+            bytes,
+            filename,
+            description: None,
+            source,
+            parents: Vec::new(),
+            recipe: None,
+        }
     }
 }
 
@@ -93,7 +104,11 @@ pub struct Attachments {
 
 impl Attachments {
     pub fn new(store: Store, objects: Objects, limits: Limits) -> Self {
-        Self { store, objects, limits }
+        Self {
+            store,
+            objects,
+            limits,
+        }
     }
 
     pub fn limits(&self) -> Limits {
@@ -105,13 +120,23 @@ impl Attachments {
     pub async fn keep(&self, scope: &Scope, file: NewFile) -> Result<Attachment, AttachmentError> {
         let place = scope.conversation();
         let bytes = file.bytes.len() as u64;
-        let named = file.filename.as_deref().map(clean_name).filter(|name| !name.is_empty());
+        let named = file
+            .filename
+            .as_deref()
+            .map(clean_name)
+            .filter(|name| !name.is_empty());
         if bytes == 0 {
-            return Err(AttachmentError::Empty { filename: named.unwrap_or_else(|| "the file".into()) });
+            return Err(AttachmentError::Empty {
+                filename: named.unwrap_or_else(|| "the file".into()),
+            });
         }
-        self.check_room(place, named.as_deref().unwrap_or("the file"), bytes).await?;
-        let sha256: String = Sha256::digest(&file.bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        let mime_type = mime::sniff(&file.bytes, named.as_deref());
+        self.check_room(place, named.as_deref().unwrap_or("the file"), bytes)
+            .await?;
+        let sha256: String = Sha256::digest(&file.bytes)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let mime_type = mime::sniff_mime(&file.bytes, named.as_deref());
         let shape = imaging::probe(&file.bytes).ok();
         let object_key = format!("sha256/{}/{sha256}", &sha256[..2]);
         self.objects.put(&object_key, file.bytes).await?;
@@ -119,8 +144,8 @@ impl Attachments {
             attachment_id: AttachmentId::new(),
             conversation: place.clone(),
             source: file.source,
-            filename: named.unwrap_or_else(|| mime::default_name(&mime_type)),
-            mime_type,
+            filename: named.unwrap_or_else(|| default_name(mime_type)),
+            mime_type: mime_type.to_owned(),
             description: file.description,
             size: bytes as i64,
             width: shape.as_ref().map(|probe| i64::from(probe.width)),
@@ -134,31 +159,74 @@ impl Attachments {
     }
 
     /// Is there room for a file of this size? Worth asking before a download.
-    pub async fn check_room(&self, place: &Conversation, name: &str, bytes: u64) -> Result<(), AttachmentError> {
+    pub async fn check_room(
+        &self,
+        place: &Conversation,
+        name: &str,
+        bytes: u64,
+    ) -> Result<(), AttachmentError> {
         if bytes > self.limits.max_file_bytes {
             let limit = self.limits.max_file_bytes;
-            return Err(AttachmentError::TooLarge { filename: name.to_owned(), bytes, limit });
+            return Err(AttachmentError::TooLarge {
+                filename: name.to_owned(),
+                bytes,
+                limit,
+            });
         }
         let kept = u64::try_from(self.store.bytes_kept(place).await?).unwrap_or_default();
         if kept + bytes > self.limits.max_conversation_bytes {
-            return Err(AttachmentError::ConversationFull { kept, limit: self.limits.max_conversation_bytes });
+            return Err(AttachmentError::ConversationFull {
+                kept,
+                limit: self.limits.max_conversation_bytes,
+            });
         }
         Ok(())
     }
 
     /// What is known of a file, if it is this conversation's own.
     pub async fn find(&self, scope: &Scope, id: AttachmentId) -> Result<Attachment, AttachmentError> {
-        self.store.attachment(scope.conversation(), id).await?.ok_or(AttachmentError::Unknown(id))
+        self.store
+            .attachment(scope.conversation(), id)
+            .await?
+            .ok_or(AttachmentError::Unknown(id))
     }
 
     /// The full bytes of a file.
     pub async fn bytes(&self, attachment: &Attachment) -> Result<Bytes, AttachmentError> {
-        Ok(self.objects.get(&attachment.object_key).await?)
+        self.stored_bytes(&attachment.object_key).await
     }
+
+    /// The bytes under a key that a plan was made with.
+    pub async fn stored_bytes(&self, object_key: &str) -> Result<Bytes, AttachmentError> {
+        Ok(self.objects.get(object_key).await?)
+    }
+}
+
+/// A name for a file that came without one, by what its bytes are.
+fn default_name(mime_type: &str) -> String {
+    let (kind, rest) = mime_type.split_once('/').unwrap_or(("file", "bin"));
+    let stem = if kind == "application" || kind == "text" {
+        "file"
+    } else {
+        kind
+    };
+    let extension = match rest {
+        "jpeg" => "jpg",
+        "plain" => "txt",
+        "octet-stream" => "bin",
+        "mpeg" => "mp3",
+        other => other.trim_start_matches("x-"),
+    };
+    format!("{stem}.{extension}")
 }
 
 /// A name fit to show and to send back: no paths, no control characters, not endless.
 fn clean_name(name: &str) -> String {
     let base = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    base.chars().filter(|c| !c.is_control()).take(120).collect::<String>().trim().to_owned()
+    base.chars()
+        .filter(|c| !c.is_control())
+        .take(120)
+        .collect::<String>()
+        .trim()
+        .to_owned()
 }

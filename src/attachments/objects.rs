@@ -1,7 +1,10 @@
 //! The object store, chosen by URL: a folder by default, S3, Google or Azure by name, memory for tests.
 
 use bytes::Bytes;
-use object_store::{ObjectStore, ObjectStoreExt as _, local::LocalFileSystem, memory::InMemory, path::Path, prefix::PrefixStore};
+use object_store::{
+    ObjectStore, ObjectStoreExt as _, local::LocalFileSystem, memory::InMemory, path::Path,
+    prefix::PrefixStore,
+};
 use std::sync::Arc;
 use url::Url;
 
@@ -33,13 +36,19 @@ pub struct Objects {
 impl Objects {
     /// `file://`, `s3://`, `gs://`, `az://` or `memory://`. The clouds read their usual environment variables.
     pub fn open(url: &str) -> Result<Self, ObjectError> {
-        let unusable = |why: String| ObjectError::Unusable { url: url.to_owned(), why };
+        let unusable = |why: String| ObjectError::Unusable {
+            url: url.to_owned(),
+            why,
+        };
         let Some((scheme, rest)) = url.split_once("://") else {
-            return Err(unusable("it must start with file://, s3://, gs://, az:// or memory://".into()));
+            return Err(unusable(
+                "it must start with file://, s3://, gs://, az:// or memory://".into(),
+            ));
         };
         let inner: Arc<dyn ObjectStore> = match scheme {
             "file" => {
-                std::fs::create_dir_all(rest).map_err(|e| unusable(format!("the folder cannot be made: {e}")))?;
+                std::fs::create_dir_all(rest)
+                    .map_err(|e| unusable(format!("the folder cannot be made: {e}")))?;
                 let local = LocalFileSystem::new_with_prefix(rest).map_err(|e| unusable(e.to_string()))?;
                 Arc::new(local.with_fsync(true))
             }
@@ -51,7 +60,11 @@ impl Objects {
                     object_store::parse_url_opts(&parsed, settings).map_err(|e| unusable(e.to_string()))?;
                 Arc::new(PrefixStore::new(store, prefix))
             }
-            _ => return Err(unusable("only file://, s3://, gs://, az:// and memory:// are supported".into())),
+            _ => {
+                return Err(unusable(
+                    "only file://, s3://, gs://, az:// and memory:// are supported".into(),
+                ));
+            }
         };
         Ok(Self { inner })
     }

@@ -134,4 +134,30 @@ impl NewMessage {
             attachments: Vec::new(),
         }
     }
+
+    /// The same message, now that it has an id.
+    pub fn stored_as(self, internal_id: MessageId) -> Message {
+        Message {
+            internal_id,
+            conversation: self.conversation,
+            session_id: self.session_id,
+            interface_message_id: self.interface_message_id,
+            turn_id: self.turn_id,
+            thread_root_id: self.thread_root_id,
+            timestamp: self.timestamp,
+            role: self.role,
+            content: self.content,
+            tool_calls: self.tool_calls,
+            tool_call_id: self.tool_call_id,
+            tool_name: self.tool_name,
+            agent_id: self.agent_id,
+            user_id: self.user_id,
+            reasoning_info: self.reasoning_info,
+            provider_metadata: self.provider_metadata,
+            error: self.error,
+            reply: self.reply,
+            album_id: self.album_id,
+            attachments: self.attachments,
+        }
+    }
 }

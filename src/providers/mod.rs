@@ -1,5 +1,9 @@
 //! Models. A `Provider` turns a `Prompt` into a `Completion`; it knows nothing of chats or stores.
 
+pub mod formats;
+pub mod openai;
+pub mod offline;
+
 use crate::domain::{Attachment, ToolCall};
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -87,4 +91,10 @@ pub enum ProviderError {
 pub trait Provider: Send + Sync {
     fn name(&self) -> &'static str;
     fn complete<'a>(&'a self, prompt: &'a Prompt) -> BoxFuture<'a, Result<Completion, ProviderError>>;
+}
+
+/// Pixels for models that can see.
+pub trait PictureSource: Send + Sync {
+    /// A downscaled, metadata-free `data:image/jpeg;base64,…`; `None` if the picture could not be loaded.
+    fn data_url<'a>(&'a self, attachment: &'a Attachment) -> BoxFuture<'a, Option<String>>;
 }

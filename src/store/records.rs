@@ -1,8 +1,8 @@
 //! What goes in and out of the store's verbs and is not a domain type of its own.
 
 use crate::domain::{
-    Attachment, AttachmentId, Conversation, Message, MessageId, NewMessage, PlannedSend, SendKind, Turn, TurnId,
-    TurnState, UserId,
+    Attachment, AttachmentId, Conversation, Message, MessageId, NewMessage, PlannedSend, SendKind, Turn,
+    TurnId, TurnState, UserId,
 };
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -143,9 +143,15 @@ impl SendState {
 impl std::str::FromStr for SendState {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        [Self::Queued, Self::Sending, Self::Sent, Self::Unknown, Self::Failed]
-            .into_iter()
-            .find(|state| state.as_str() == text)
-            .ok_or_else(|| format!("unknown outbox state {text:?}"))
+        [
+            Self::Queued,
+            Self::Sending,
+            Self::Sent,
+            Self::Unknown,
+            Self::Failed,
+        ]
+        .into_iter()
+        .find(|state| state.as_str() == text)
+        .ok_or_else(|| format!("unknown outbox state {text:?}"))
     }
 }

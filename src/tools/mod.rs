@@ -1,9 +1,26 @@
 //! Tools: what the agent can do. A tool gets a `Scope` and can touch nothing outside it; what it makes is
 //! kept as bytes, and becomes part of the conversation when its result is stored.
 
+mod arguments;
+mod darkroom;
+mod editing;
+mod edits;
+mod files;
+mod history;
+mod outcome;
+mod plain_text;
+mod read_text;
+mod registry;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use darkroom::Darkroom;
+pub use registry::{Called, Registry};
+
 use crate::{
     access::Scope,
-    attachments::{AttachmentError, Attachments, markers},
+    attachments::{AttachmentError, Attachments, ObjectError, markers},
     domain::{Attachment, AttachmentId},
     imaging,
     providers::ToolSpec,
@@ -19,6 +36,7 @@ pub struct ToolContext {
     pub attachments: Attachments,
     pub store: Store,
     pub limits: imaging::Limits,
+    pub darkroom: Darkroom,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -47,7 +65,10 @@ pub struct ToolResult {
 
 impl ToolResult {
     pub fn says(text: impl Into<String>) -> Self {
-        Self { text: text.into(), outputs: Vec::new() }
+        Self {
+            text: text.into(),
+            outputs: Vec::new(),
+        }
     }
 
     /// The text followed by one marker line per output.
@@ -71,7 +92,40 @@ pub enum ToolError {
     Trouble(String),
 }
 
+impl ToolError {
+    /// What the model reads. Internals of ours go to the log instead.
+    pub fn told(&self) -> String {
+        match self {
+            Self::Attachment(AttachmentError::Unknown(id)) => format!(
+                "There is no attachment {id} in this conversation. Use an id exactly as a marker shows it, or ask \
+                 list_attachments."
+            ),
+            Self::Attachment(AttachmentError::Objects(ObjectError::Missing)) => {
+                "The file is gone from the attachment store.".to_owned()
+            }
+            Self::Attachment(error) if error.is_passing() => {
+                tracing::warn!(%error, "a tool could not reach the files");
+                "Files cannot be reached just now. Try again in a moment.".to_owned()
+            }
+            other => sentence(&other.to_string()),
+        }
+    }
+}
+
+/// Some errors are phrased to be quoted inside a sentence; here each stands on its own.
+fn sentence(text: &str) -> String {
+    if text.ends_with(['.', '?', '!']) {
+        text.to_owned()
+    } else {
+        format!("{text}.")
+    }
+}
+
 pub trait Tool: Send + Sync {
     fn spec(&self) -> ToolSpec;
-    fn run<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, Result<ToolResult, ToolError>>;
+    fn run<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        arguments: Value,
+    ) -> BoxFuture<'a, Result<ToolResult, ToolError>>;
 }

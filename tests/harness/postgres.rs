@@ -4,8 +4,6 @@
 //! server and the others wait for its address. No process knows that it is the last: a watchdog outside them
 //! stops the server once the test runner is gone.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use std::{
     fs,

@@ -1,8 +1,6 @@
 //! The conformance suite of the store: one body per promise, run on SQLite and on PostgreSQL alike.
 //! Here are the macro that doubles a test and the small things the promises are told with.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 mod attachments;
 mod history;
 mod inbox;

@@ -1,0 +1,26 @@
+# What people do here, by name. `make test` needs nothing but cargo and, where something is missing, apt.
+.PHONY: run test lint fmt bench setup
+
+run:
+	cargo run --locked
+
+# PostgreSQL's programs are part of the tests: each run starts a private server of its own.
+test: setup
+	@if cargo nextest --version >/dev/null 2>&1; then \
+		cargo nextest run --locked; \
+	else \
+		cargo test --locked --lib --bins --tests; \
+	fi
+
+lint:
+	cargo fmt --check
+	cargo clippy --locked --all-targets -- -D warnings
+
+fmt:
+	cargo fmt
+
+bench:
+	cargo bench --locked --bench bench
+
+setup:
+	@scripts/setup

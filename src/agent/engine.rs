@@ -1,0 +1,175 @@
+//! The worker: claims turns as conversations become free, runs each on its own, and makes sure that every one ends.
+
+use super::{
+    answer, says,
+    steps::{self, Outcome},
+    turns::Turns,
+};
+use crate::{
+    access::Scope,
+    attachments::Attachments,
+    context::{self, Bounds},
+    domain::{Answer, InterfaceType, NewMessage, PlannedSend, Role, Turn, TurnState},
+    imaging,
+    prompts::Prompts,
+    providers::Provider,
+    store::{Finish, Store, StoreError},
+    tools::{Darkroom, Registry, ToolContext},
+};
+use std::{collections::HashMap, sync::Arc, time::Duration};
+use tracing::{Instrument as _, error, info, info_span, warn};
+
+/// A turn that was started this often without an end is not tried again: it may be what kills us.
+const MOST_ATTEMPTS: i64 = 3;
+
+/// How an interface turns an answer into sends.
+pub type Planner = fn(&Answer) -> Vec<PlannedSend>;
+
+/// An agent as configured, ready to run.
+pub struct Agent {
+    pub name: String,
+    pub provider: Arc<dyn Provider>,
+    pub prompt: String,
+    pub max_steps: u32,
+    /// Which of the tools it may use.
+    pub may_use: Box<dyn Fn(&str) -> bool + Send + Sync>,
+}
+
+pub struct Engine {
+    pub store: Store,
+    pub attachments: Attachments,
+    pub turns: Arc<Turns>,
+    pub prompts: Prompts,
+    pub registry: Registry,
+    pub darkroom: Darkroom,
+    pub picture_limits: imaging::Limits,
+    pub bounds: Bounds,
+    /// Never empty; the first is the default.
+    pub agents: Vec<Agent>,
+    pub planners: HashMap<InterfaceType, Planner>,
+    pub tool_timeout: Duration,
+    pub turn_timeout: Duration,
+}
+
+impl Engine {
+    /// Runs turns until dropped. Never ends by itself.
+    pub async fn run(self: Arc<Self>) {
+        loop {
+            match self.store.claim_turn().await {
+                Ok(Some(turn)) => self.clone().start(turn),
+                Ok(None) => {
+                    // Others may file turns in the same database; a look now and then finds them.
+                    let _ = tokio::time::timeout(Duration::from_secs(2), self.turns.woken()).await;
+                }
+                Err(error) => {
+                    error!(%error, "turns cannot be claimed");
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                }
+            }
+        }
+    }
+
+    fn start(self: Arc<Self>, turn: Turn) {
+        let span = info_span!("turn", id = %turn.turn_id, conversation = %turn.conversation);
+        let token = self.turns.begin(turn.turn_id, &turn.conversation);
+        let work = async move {
+            let (engine, its) = (self.clone(), turn.clone());
+            let task = tokio::spawn(async move { engine.attempt(&its).await }.in_current_span());
+            let abort = task.abort_handle();
+            let outcome = tokio::select! {
+                done = task => done.unwrap_or_else(|error| {
+                    error!(%error, "the turn panicked");
+                    Outcome::broken("the turn panicked")
+                }),
+                () = token.cancelled() => {
+                    abort.abort();
+                    info!("cancelled");
+                    self.turns.end(turn.turn_id, &turn.conversation);
+                    return;
+                }
+                () = tokio::time::sleep(self.turn_timeout) => {
+                    abort.abort();
+                    warn!("the turn took too long");
+                    Outcome::failed(says::took_too_long(self.turn_timeout), "the turn took too long")
+                }
+            };
+            self.finish(&turn, outcome).await;
+            self.turns.end(turn.turn_id, &turn.conversation);
+        };
+        tokio::spawn(work.instrument(span));
+    }
+
+    async fn attempt(&self, turn: &Turn) -> Outcome {
+        if turn.attempts > MOST_ATTEMPTS {
+            return Outcome::broken("started too often without an end");
+        }
+        let Some(agent) = self.agent(&turn.agent_id) else { return Outcome::broken("no agent is configured") };
+        let opening = context::open(&self.store, &self.prompts, &agent.prompt, &self.bounds, turn).await;
+        let opening = match opening {
+            Ok(opening) => opening,
+            Err(error) => {
+                error!(%error, "the context could not be built");
+                return Outcome::broken(&error.to_string());
+            }
+        };
+        let context = ToolContext {
+            scope: Scope::of_turn(turn),
+            attachments: self.attachments.clone(),
+            store: self.store.clone(),
+            limits: self.picture_limits,
+            darkroom: self.darkroom.clone(),
+        };
+        steps::run(self, agent, turn, opening, &context).await
+    }
+
+    /// The agent of a turn; one that is no longer configured hands over to the default.
+    fn agent(&self, name: &str) -> Option<&Agent> {
+        self.agents.iter().find(|agent| agent.name == name).or(self.agents.first())
+    }
+
+    /// Stores the last message and plans the sends, however long the database takes to come back.
+    async fn finish(&self, turn: &Turn, outcome: Outcome) {
+        let mut wait = Duration::from_millis(50);
+        loop {
+            match self.try_finish(turn, &outcome).await {
+                Ok(()) => return,
+                Err(StoreError::AlreadyDone) => {
+                    info!("the turn was cancelled; its answer is dropped");
+                    return;
+                }
+                Err(error) => {
+                    error!(%error, "the end of a turn could not be stored; trying again");
+                    tokio::time::sleep(wait).await;
+                    wait = (wait * 2).min(Duration::from_secs(10));
+                }
+            }
+        }
+    }
+
+    async fn try_finish(&self, turn: &Turn, outcome: &Outcome) -> Result<(), StoreError> {
+        let made = self.store.messages_of_turn(turn.turn_id).await?;
+        let attachments = answer::outputs(&self.store, &made).await?;
+        let mut text = outcome.text.trim().to_owned();
+        if text.is_empty() && attachments.is_empty() {
+            text = says::nothing_to_say();
+        }
+        let answer = Answer { text, attachments };
+        let sends = self.planners.get(&turn.conversation.interface).map(|plan| plan(&answer)).unwrap_or_default();
+        let message = NewMessage {
+            turn_id: Some(turn.turn_id),
+            thread_root_id: Some(turn.thread_root_id),
+            agent_id: Some(turn.agent_id.clone()),
+            reasoning_info: outcome.usage.clone(),
+            provider_metadata: outcome.provider_metadata.clone(),
+            error: outcome.error.clone(),
+            attachments: answer.attachments.iter().map(|a| a.attachment_id).collect(),
+            ..NewMessage::new(turn.conversation.clone(), turn.session_id, Role::Assistant, answer.text)
+        };
+        let state = if outcome.error.is_none() { TurnState::Done } else { TurnState::Failed };
+        let reply_to = outcome.answers.as_deref();
+        let finish = Finish { turn, state, message: &message, sends: &sends, reply_to };
+        self.store.finish_turn(&finish).await?;
+        info!(state = state.as_str(), sends = sends.len(), "turn over");
+        Ok(())
+    }
+}

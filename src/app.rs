@@ -1,0 +1,252 @@
+//! Wires the parts together, keeps their tasks running and stops them in order.
+
+use crate::{
+    access::Access,
+    agent::{Agent, Engine, Pictures, Turns},
+    attachments::{self, Attachments, Objects},
+    config::{self, Config, ProviderChoice},
+    context::Bounds,
+    domain::{InterfaceType, UserId},
+    imaging,
+    prompts::Prompts,
+    providers::{Provider, offline::Offline, openai},
+    store::Store,
+    telegram::{self, Connected},
+    tools::{Darkroom, Registry},
+    web,
+};
+use anyhow::{Context as _, bail};
+use chrono::{TimeDelta, Utc};
+use secrecy::SecretString;
+use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
+use tokio::{sync::watch, task::JoinSet};
+use tracing::{error, info};
+
+/// How long handled updates are kept: longer than Telegram could deliver them again.
+const INBOX_KEPT: TimeDelta = TimeDelta::days(7);
+/// How long a stop waits for what is on the wire.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// The program, running.
+pub struct Running {
+    tasks: JoinSet<()>,
+    store: Store,
+    telegram: watch::Receiver<Option<Connected>>,
+    /// Where the page is.
+    pub page: Option<SocketAddr>,
+    /// Which provider the default agent speaks to.
+    pub provider: &'static str,
+}
+
+impl Running {
+    /// Stops in order: nothing new is sent, what is on the wire lands, then everything ends.
+    pub async fn stop(mut self) {
+        let connected = self.telegram.borrow().clone();
+        if let Some(connected) = connected {
+            let _ = tokio::time::timeout(PATIENCE, connected.close()).await;
+        }
+        self.tasks.shutdown().await;
+        self.store.close().await;
+    }
+
+    /// Resolves once Telegram is connected: the bot's name and, while there is no owner, the pairing code.
+    pub async fn telegram(&mut self) -> Option<(String, Option<String>)> {
+        let connected = self.telegram.wait_for(Option::is_some).await.ok()?;
+        connected.as_ref().map(|c| (c.me().username.clone(), c.pairing_code()))
+    }
+}
+
+/// Opens the database and the files, as every subcommand needs them.
+pub async fn open_storage(config: &Config) -> anyhow::Result<(Store, Objects)> {
+    let store = Store::open(&config.database.url.to_url()).await.context("the database")?;
+    let objects = Objects::open(&config.attachments.url.to_url())?;
+    Ok((store, objects))
+}
+
+/// Starts everything that the configuration turns on.
+pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> {
+    let (store, objects) = open_storage(&config).await?;
+    recover(&store).await?;
+    let limits = attachments::Limits {
+        max_file_bytes: config.attachments.max_file_bytes,
+        max_conversation_bytes: config.attachments.max_conversation_bytes,
+    };
+    let attachments = Attachments::new(store.clone(), objects, limits);
+    let turns = Arc::new(Turns::new(store.clone()));
+    let engine = Arc::new(engine(&config, prompts, &store, &attachments, &turns)?);
+    let Some(default_agent) = engine.agents.first() else { bail!("no agent is configured") };
+    let (agent_id, provider) = (default_agent.name.clone(), default_agent.provider.name());
+
+    let mut tasks = JoinSet::new();
+    supervise(&mut tasks, "agent", move || engine.clone().run());
+    let store_for_upkeep = store.clone();
+    supervise(&mut tasks, "upkeep", move || upkeep(store_for_upkeep.clone()));
+
+    let page = match config.web.listen {
+        Some(address) => {
+            let site = web::Site {
+                store: store.clone(),
+                attachments: attachments.clone(),
+                turns: turns.clone(),
+                darkroom: Darkroom::new(config.limits.edits_at_once, config.limits.edit_memory_bytes),
+                picture_limits: picture_limits(&config),
+                agent_id: agent_id.clone(),
+            };
+            let server = web::bind(address, site).await?;
+            let at = server.address;
+            tasks.spawn(server.run());
+            Some(at)
+        }
+        None => None,
+    };
+
+    let (connected, telegram) = watch::channel(None);
+    if let Some(token) = config.secrets.telegram_bot_token.clone() {
+        let parts = telegram::Parts {
+            access: open_access(&config, &store).await?,
+            store: store.clone(),
+            attachments,
+            turns,
+            timing: config.telegram.batch,
+            pacing: config.telegram.pacing,
+            agent_id,
+        };
+        let bot = telegram::bot(&token, &config.telegram.api_url)?;
+        tasks.spawn(async move {
+            match telegram::connect(bot, parts).await {
+                Ok(ready) => {
+                    connected.send_replace(Some(ready.clone()));
+                    serve_telegram(ready).await;
+                }
+                Err(error) => error!("Telegram is off: {error}"),
+            }
+        });
+    }
+    Ok(Running { tasks, store, telegram, page, provider })
+}
+
+/// What a crash left half done: sends on the wire have an unknown fate, running turns go on from their steps.
+async fn recover(store: &Store) -> anyhow::Result<()> {
+    let (sends, turns) = (store.recover_sends().await?, store.recover_turns().await?);
+    if sends > 0 || turns > 0 {
+        info!(sends, turns, "recovered from an unexpected stop; unsure sends are listed by `photothread doctor`");
+    }
+    Ok(())
+}
+
+pub async fn open_access(config: &Config, store: &Store) -> anyhow::Result<Access> {
+    let allowed = config.telegram.allowed_user_ids.iter().map(|id| UserId(id.to_string()));
+    Ok(Access::open(store.clone(), allowed, config.telegram.allow_everyone).await?)
+}
+
+fn picture_limits(config: &Config) -> imaging::Limits {
+    imaging::Limits { max_pixels: config.attachments.max_pixels, ..imaging::Limits::default() }
+}
+
+fn engine(
+    config: &Config,
+    prompts: Prompts,
+    store: &Store,
+    attachments: &Attachments,
+    turns: &Arc<Turns>,
+) -> anyhow::Result<Engine> {
+    let darkroom = Darkroom::new(config.limits.edits_at_once, config.limits.edit_memory_bytes);
+    let registry = Registry::new();
+    let pictures = Arc::new(Pictures {
+        attachments: attachments.clone(),
+        darkroom: darkroom.clone(),
+        limits: picture_limits(config),
+    });
+    let mut agents = Vec::new();
+    for agent in &config.agents {
+        if let config::ToolChoice::Only(names) = &agent.tools
+            && let Some(unknown) = names.iter().find(|name| !registry.names().contains(&name.as_str()))
+        {
+            bail!("agents.{}.tools: there is no tool {unknown}; there are {}", agent.name, registry.names().join(", "));
+        }
+        let choice = agent.tools.clone();
+        agents.push(Agent {
+            name: agent.name.clone(),
+            provider: provider(config, agent, &pictures)?,
+            prompt: agent.prompt.clone(),
+            max_steps: agent.max_steps,
+            may_use: Box::new(move |tool| choice.includes(tool)),
+        });
+    }
+    let planners: HashMap<_, _> = [(InterfaceType::Telegram, telegram::planner as crate::agent::Planner)].into();
+    Ok(Engine {
+        store: store.clone(),
+        attachments: attachments.clone(),
+        turns: turns.clone(),
+        prompts,
+        registry,
+        darkroom,
+        picture_limits: picture_limits(config),
+        bounds: Bounds {
+            max_messages: i64::from(config.history.max_history_messages),
+            max_age: TimeDelta::from_std(config.history.max_age()).context("history.history_max_age_hours")?,
+            max_thread_tokens: config.history.max_thread_tokens as usize,
+        },
+        agents,
+        planners,
+        tool_timeout: config.limits.tool_timeout(),
+        turn_timeout: config.limits.turn_timeout(),
+    })
+}
+
+fn provider(config: &Config, agent: &config::Agent, pictures: &Arc<Pictures>) -> anyhow::Result<Arc<dyn Provider>> {
+    let key = config.secrets.openai_api_key.clone();
+    let hosted = match agent.provider {
+        ProviderChoice::Offline => None,
+        ProviderChoice::Auto => key,
+        // A server of one's own may want no key.
+        ProviderChoice::OpenAi => Some(key.unwrap_or_else(|| SecretString::from(""))),
+    };
+    let Some(key) = hosted else { return Ok(Arc::new(Offline::new()?)) };
+    let settings = &config.providers.openai;
+    let model = agent.model.clone().unwrap_or_else(|| settings.model.clone());
+    let client = openai::http_client().context("the HTTP client")?;
+    Ok(Arc::new(openai::OpenAi::new(&settings.base_url, model, key, client, pictures.clone())))
+}
+
+async fn serve_telegram(ready: Connected) {
+    let mut tasks = JoinSet::new();
+    tasks.spawn(ready.clone().register_commands());
+    let connected = ready.clone();
+    supervise(&mut tasks, "sending", move || connected.clone().send());
+    let connected = ready.clone();
+    supervise(&mut tasks, "presence", move || connected.clone().show_presence());
+    let connected = ready.clone();
+    supervise(&mut tasks, "batching", move || connected.clone().batch());
+    supervise(&mut tasks, "receiving", move || ready.clone().receive());
+    while tasks.join_next().await.is_some() {}
+}
+
+/// Runs a task for good: if it panics or ends, it is started again.
+fn supervise<F, W>(tasks: &mut JoinSet<()>, name: &'static str, work: F)
+where
+    F: Fn() -> W + Send + 'static,
+    W: Future<Output = ()> + Send + 'static,
+{
+    tasks.spawn(async move {
+        loop {
+            // In a set of its own, so that dropping us drops it.
+            let mut one = JoinSet::new();
+            one.spawn(work());
+            match one.join_next().await {
+                Some(Err(error)) if error.is_panic() => error!(name, "a task panicked; starting it again"),
+                _ => error!(name, "a task ended; starting it again"),
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    });
+}
+
+async fn upkeep(store: Store) {
+    loop {
+        if let Err(error) = store.prune_inbox(Utc::now() - INBOX_KEPT).await {
+            error!(%error, "old updates could not be forgotten");
+        }
+        tokio::time::sleep(Duration::from_secs(3600)).await;
+    }
+}

@@ -1,0 +1,398 @@
+//! What the person who runs the bot has decided, read once at start-up and checked before anything else runs.
+//! Nothing here opens a database, a socket or a store.
+
+mod layers;
+mod places;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+pub use places::{AttachmentsUrl, DatabaseUrl};
+
+use crate::prompts::Prompts;
+use secrecy::SecretString;
+use serde::{Deserialize, Deserializer, de::Error as _};
+use serde_yaml::{Mapping, Value};
+use std::{collections::HashMap, fmt, io, net::SocketAddr, path::Path, path::PathBuf, time::Duration};
+use url::Url;
+
+/// The repository's own config.yaml is the one list of defaults.
+const DEFAULTS: &str = include_str!("../../config.yaml");
+const DEFAULT_FILE: &str = "config.yaml";
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Config {
+    pub telegram: Telegram,
+    pub database: Database,
+    pub attachments: Attachments,
+    pub history: History,
+    pub web: Web,
+    /// Never empty, in the order they were written: the first is the default.
+    pub agents: Vec<Agent>,
+    pub providers: Providers,
+    pub limits: Limits,
+    /// Only ever from the environment, never from a file.
+    #[serde(skip)]
+    pub secrets: Secrets,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Telegram {
+    #[serde(deserialize_with = "web_address")]
+    pub api_url: Url,
+    pub mode: TelegramMode,
+    pub allowed_user_ids: Vec<i64>,
+    pub allow_everyone: bool,
+    pub batch: Batch,
+    pub pacing: Pacing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TelegramMode {
+    Polling,
+}
+
+/// How long to wait for the rest of an album or a burst.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+pub struct Batch {
+    pub quiet_ms: u64,
+    pub album_quiet_ms: u64,
+    pub max_wait_ms: u64,
+}
+
+impl Batch {
+    pub fn quiet(&self) -> Duration {
+        Duration::from_millis(self.quiet_ms)
+    }
+    pub fn album_quiet(&self) -> Duration {
+        Duration::from_millis(self.album_quiet_ms)
+    }
+    pub fn max_wait(&self) -> Duration {
+        Duration::from_millis(self.max_wait_ms)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+pub struct Pacing {
+    pub per_chat_per_second: f64,
+    pub per_chat_burst: u32,
+    pub group_per_minute: f64,
+    pub overall_per_second: f64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Database {
+    pub url: DatabaseUrl,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Attachments {
+    pub url: AttachmentsUrl,
+    pub max_file_bytes: u64,
+    pub max_pixels: u64,
+    pub max_conversation_bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+pub struct History {
+    pub max_history_messages: u32,
+    pub history_max_age_hours: f64,
+    pub max_thread_tokens: usize,
+}
+
+impl History {
+    pub fn max_age(&self) -> Duration {
+        Duration::from_secs_f64(self.history_max_age_hours * 3600.0)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+pub struct Web {
+    /// `None` turns the page off.
+    pub listen: Option<SocketAddr>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Agent {
+    pub name: String,
+    pub provider: ProviderChoice,
+    /// `None` takes the provider's default.
+    pub model: Option<String>,
+    pub prompt: String,
+    pub tools: ToolChoice,
+    pub max_steps: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProviderChoice {
+    /// The first provider with a key, else offline.
+    Auto,
+    Offline,
+    OpenAi,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolChoice {
+    All,
+    Only(Vec<String>),
+}
+
+impl ToolChoice {
+    pub fn includes(&self, tool: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(names) => names.iter().any(|name| name == tool),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolChoice {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        // `all` is the only text the schema lets through.
+        match Value::deserialize(source)? {
+            Value::String(_) => Ok(Self::All),
+            list => serde_yaml::from_value(list)
+                .map(Self::Only)
+                .map_err(D::Error::custom),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Providers {
+    pub openai: ProviderSettings,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct ProviderSettings {
+    /// Without a slash at the end.
+    pub base_url: String,
+    /// Used when the agent names none.
+    pub model: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+pub struct Limits {
+    pub tool_timeout_seconds: f64,
+    pub turn_timeout_seconds: f64,
+    pub edits_at_once: usize,
+    pub edit_memory_bytes: u64,
+}
+
+impl Limits {
+    pub fn tool_timeout(&self) -> Duration {
+        Duration::from_secs_f64(self.tool_timeout_seconds)
+    }
+    pub fn turn_timeout(&self) -> Duration {
+        Duration::from_secs_f64(self.turn_timeout_seconds)
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Secrets {
+    pub telegram_bot_token: Option<SecretString>,
+    pub anthropic_api_key: Option<SecretString>,
+    pub openai_api_key: Option<SecretString>,
+    pub gemini_api_key: Option<SecretString>,
+}
+
+impl Secrets {
+    fn from_variables(variables: &HashMap<String, String>) -> Self {
+        let secret = |name: &str| {
+            let value = variables.get(name)?.trim();
+            (!value.is_empty()).then(|| SecretString::from(value))
+        };
+        Self {
+            telegram_bot_token: secret("TELEGRAM_BOT_TOKEN"),
+            anthropic_api_key: secret("ANTHROPIC_API_KEY"),
+            openai_api_key: secret("OPENAI_API_KEY"),
+            gemini_api_key: secret("GEMINI_API_KEY"),
+        }
+    }
+
+    /// Variables that are set but have no provider in this version, so that start-up can say so.
+    pub fn not_supported_yet(&self) -> Vec<&'static str> {
+        let keys = [
+            ("ANTHROPIC_API_KEY", &self.anthropic_api_key),
+            ("GEMINI_API_KEY", &self.gemini_api_key),
+        ];
+        keys.into_iter()
+            .filter(|(_, key)| key.is_some())
+            .map(|(name, _)| name)
+            .collect()
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = &SecretString> {
+        [
+            &self.telegram_bot_token,
+            &self.anthropic_api_key,
+            &self.openai_api_key,
+            &self.gemini_api_key,
+        ]
+        .into_iter()
+        .flatten()
+    }
+}
+
+/// Where a setting was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    File { name: String, line: Option<usize> },
+    Variable(String),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File {
+                name,
+                line: Some(line),
+            } => write!(f, "{name} line {line}"),
+            Self::File { name, line: None } => f.write_str(name),
+            Self::Variable(name) => f.write_str(name),
+        }
+    }
+}
+
+/// Every one of these ends the start-up; its text is for the person who wrote the setting.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("cannot read {}: {source}", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("{place}: {what}")]
+    Refused { place: Place, what: String },
+    #[error("agents.{agent}.prompt is {prompt:?}, which prompts.yaml does not have; it has {known}")]
+    NoSuchPrompt {
+        agent: String,
+        prompt: String,
+        known: String,
+    },
+    #[error(
+        "agents.{agent}.provider is openai, but OPENAI_API_KEY is not set; set it, \
+         or point providers.openai.base_url at a server that needs no key"
+    )]
+    NoKey { agent: String },
+    /// The checks let something through that the types do not take: our mistake, not the person's.
+    #[error("the configuration could not be put together: {0}")]
+    Inconsistent(#[from] serde_yaml::Error),
+}
+
+impl Config {
+    /// A file that is named must exist; `./config.yaml` is read if it is there.
+    pub fn load(
+        path: Option<&Path>,
+        environment: impl Iterator<Item = (String, String)>,
+    ) -> Result<Self, ConfigError> {
+        let named = path.unwrap_or(Path::new(DEFAULT_FILE));
+        let text = match std::fs::read_to_string(named) {
+            Ok(text) => Some(text),
+            Err(error) if path.is_none() && error.kind() == io::ErrorKind::NotFound => None,
+            Err(source) => {
+                return Err(ConfigError::Unreadable {
+                    path: named.into(),
+                    source,
+                });
+            }
+        };
+        let name = named.display().to_string();
+        Self::from_layers(text.as_deref().map(|text| (name.as_str(), text)), environment)
+    }
+
+    fn from_layers(
+        file: Option<(&str, &str)>,
+        environment: impl Iterator<Item = (String, String)>,
+    ) -> Result<Self, ConfigError> {
+        let variables: HashMap<String, String> = environment.collect();
+        let mut settings = layers::file("the built-in config.yaml", DEFAULTS)?;
+        let usual_agent = first_agent(&settings);
+        if let Some((name, text)) = file {
+            layers::merge(&mut settings, layers::file(name, text)?);
+        }
+        layers::environment(&mut settings, variables.clone().into_iter())?;
+        list_agents(&mut settings, &usual_agent);
+
+        let mut config: Self = serde_yaml::from_value(Value::Mapping(settings))?;
+        config.secrets = Secrets::from_variables(&variables);
+        config.check_keys()?;
+        Ok(config)
+    }
+
+    /// A server of one's own may need no key; OpenAI's does.
+    fn check_keys(&self) -> Result<(), ConfigError> {
+        let official = self.providers.openai.base_url.contains("//api.openai.com");
+        let keyless = self
+            .agents
+            .iter()
+            .find(|agent| agent.provider == ProviderChoice::OpenAi)
+            .filter(|_| official);
+        match (keyless, &self.secrets.openai_api_key) {
+            (Some(agent), None) => Err(ConfigError::NoKey {
+                agent: agent.name.clone(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    pub fn check_prompts(&self, prompts: &Prompts) -> Result<(), ConfigError> {
+        match self
+            .agents
+            .iter()
+            .find(|agent| !prompts.is_system_prompt(&agent.prompt))
+        {
+            None => Ok(()),
+            Some(agent) => Err(ConfigError::NoSuchPrompt {
+                agent: agent.name.clone(),
+                prompt: agent.prompt.clone(),
+                known: prompts.system_prompts().collect::<Vec<_>>().join(", "),
+            }),
+        }
+    }
+
+    pub fn agent(&self, name: &str) -> Option<&Agent> {
+        self.agents.iter().find(|agent| agent.name == name)
+    }
+
+    /// `None` only for a `Config` that was not made by `load`.
+    pub fn default_agent(&self) -> Option<&Agent> {
+        self.agents.first()
+    }
+}
+
+/// The process environment, without what is not text (`std::env::vars` would panic on it).
+pub fn process_environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+/// What an agent gets for the keys it does not name.
+fn first_agent(settings: &Mapping) -> Mapping {
+    let agents = settings.get("agents").and_then(Value::as_mapping);
+    agents
+        .and_then(|agents| agents.values().next())
+        .and_then(Value::as_mapping)
+        .cloned()
+        .unwrap_or_default()
+}
+
+/// Turns the map of agents into the list the types want, each with its name and with nothing missing.
+fn list_agents(settings: &mut Mapping, usual: &Mapping) {
+    let Some(Value::Mapping(agents)) = settings.remove("agents") else {
+        return;
+    };
+    let whole = agents.into_iter().map(|(name, own)| {
+        let mut agent = usual.clone();
+        if let Value::Mapping(own) = own {
+            layers::merge(&mut agent, own);
+        }
+        agent.insert("name".into(), name);
+        Value::Mapping(agent)
+    });
+    let whole = Value::Sequence(whole.collect());
+    settings.insert("agents".into(), whole);
+}
+
+fn web_address<'de, D: Deserializer<'de>>(source: D) -> Result<Url, D::Error> {
+    String::deserialize(source)?.parse().map_err(D::Error::custom)
+}

@@ -1,0 +1,216 @@
+//! Every key a person may set and what it may hold. Where values come from is `layers`' business.
+
+use super::{AttachmentsUrl, DatabaseUrl};
+use std::net::SocketAddr;
+use url::Url;
+
+/// What one key may hold.
+pub(super) enum Shape {
+    Section(&'static [(&'static str, Shape)]),
+    /// Sections named by the person, in the order they wrote them.
+    Named(&'static Shape),
+    Text(Check),
+    OptionalText(Check),
+    Flag,
+    Whole(u64, u64),
+    Number(f64, f64),
+    Ids,
+    /// `all`, or a list of names.
+    Names,
+}
+
+/// Gives the value in its one spelling, or says what is wrong with it ("must be …").
+type Check = fn(&str) -> Result<String, String>;
+
+use Shape::{Flag, Ids, Named, Names, Number, OptionalText, Section, Text, Whole};
+
+const DAY_MS: u64 = 86_400_000;
+const GIB: u64 = 1 << 30;
+
+pub(super) static ROOT: Shape = Section(&[
+    (
+        "telegram",
+        Section(&[
+            ("api_url", Text(web_address)),
+            ("mode", Text(telegram_mode)),
+            ("allowed_user_ids", Ids),
+            ("allow_everyone", Flag),
+            (
+                "batch",
+                Section(&[
+                    ("quiet_ms", Whole(0, DAY_MS)),
+                    ("album_quiet_ms", Whole(0, DAY_MS)),
+                    ("max_wait_ms", Whole(0, DAY_MS)),
+                ]),
+            ),
+            (
+                "pacing",
+                Section(&[
+                    ("per_chat_per_second", Number(0.01, 10_000.0)),
+                    ("per_chat_burst", Whole(1, 10_000)),
+                    ("group_per_minute", Number(0.1, 100_000.0)),
+                    ("overall_per_second", Number(0.1, 10_000.0)),
+                ]),
+            ),
+        ]),
+    ),
+    ("database", Section(&[("url", Text(database_url))])),
+    (
+        "attachments",
+        Section(&[
+            ("url", Text(attachments_url)),
+            ("max_file_bytes", Whole(1, 4 * GIB)),
+            ("max_pixels", Whole(1, 1_000_000_000)),
+            ("max_conversation_bytes", Whole(1, 1_000_000 * GIB)),
+        ]),
+    ),
+    (
+        "history",
+        Section(&[
+            ("max_history_messages", Whole(0, 1_000)),
+            ("history_max_age_hours", Number(0.0, 87_600.0)),
+            ("max_thread_tokens", Whole(100, 2_000_000)),
+        ]),
+    ),
+    ("web", Section(&[("listen", OptionalText(listen_address))])),
+    ("agents", Named(&AGENT)),
+    (
+        "providers",
+        Section(&[(
+            "openai",
+            Section(&[("base_url", Text(base_url)), ("model", Text(not_empty))]),
+        )]),
+    ),
+    (
+        "limits",
+        Section(&[
+            ("tool_timeout_seconds", Number(0.1, 3_600.0)),
+            ("turn_timeout_seconds", Number(0.1, 86_400.0)),
+            ("edits_at_once", Whole(1, 64)),
+            ("edit_memory_bytes", Whole(16 << 20, 1_024 * GIB)),
+        ]),
+    ),
+]);
+
+static AGENT: Shape = Section(&[
+    ("provider", Text(provider)),
+    ("model", OptionalText(not_empty)),
+    ("prompt", Text(not_empty)),
+    ("tools", Names),
+    ("max_steps", Whole(1, 100)),
+]);
+
+pub(super) static ID: Shape = Whole(1, i64::MAX as u64);
+pub(super) static NAME: Shape = Text(not_empty);
+
+impl Shape {
+    /// Finishes the sentence "<key> must be …".
+    pub(super) fn expected(&self) -> String {
+        match self {
+            Section(keys) => format!(
+                "a section with the keys {}",
+                listed(keys.iter().map(|(key, _)| *key))
+            ),
+            Named(_) => "a section with one entry per name".into(),
+            Text(_) => "a text".into(),
+            OptionalText(_) => "a text or null".into(),
+            Flag => "true or false".into(),
+            Whole(least, most) => format!("a whole number from {least} to {most}"),
+            Number(least, most) => format!("a number from {least} to {most}"),
+            Ids => "a list of whole numbers, such as [123456789, 987654321]".into(),
+            Names => "all, or a list of names such as [crop_image, rotate_image]".into(),
+        }
+    }
+}
+
+pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// Agents become slash commands, so their names must be what Telegram accepts as one.
+pub(super) fn agent_name(name: &str) -> Result<(), String> {
+    let letters = name
+        .chars()
+        .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if letters && (1..=32).contains(&name.len()) && !name.contains("__") {
+        Ok(())
+    } else {
+        Err("must be named with 1 to 32 lower-case letters, digits and single _".into())
+    }
+}
+
+/// A sentence for keys that people will look for and that this version does not have.
+pub(super) fn not_yet(path: &str) -> Option<&'static str> {
+    match path {
+        "providers.anthropic" | "providers.gemini" => {
+            Some("is not supported yet; this version can talk to openai")
+        }
+        "telegram.webhook" => Some("is not supported yet; this version fetches updates by polling"),
+        "attachments.retention_days" => Some("is not supported yet; this version keeps files until deleted"),
+        _ => None,
+    }
+}
+
+fn not_empty(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("must not be empty".into()),
+        text => Ok(text.into()),
+    }
+}
+
+fn web_address(text: &str) -> Result<String, String> {
+    let wrong = || "must be an address that starts with http:// or https://".to_string();
+    let url = Url::parse(text.trim()).map_err(|_| wrong())?;
+    if matches!(url.scheme(), "http" | "https") {
+        Ok(text.trim().into())
+    } else {
+        Err(wrong())
+    }
+}
+
+fn base_url(text: &str) -> Result<String, String> {
+    web_address(text).map(|url| url.trim_end_matches('/').to_string())
+}
+
+fn telegram_mode(text: &str) -> Result<String, String> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "polling" => Ok("polling".into()),
+        other => Err(format!("is {other:?}, and only polling is supported now")),
+    }
+}
+
+fn provider(text: &str) -> Result<String, String> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        name @ ("auto" | "offline" | "openai") => Ok(name.into()),
+        name @ ("anthropic" | "gemini") => Err(format!(
+            "is {name}, which is not supported yet; supported are auto, offline, openai"
+        )),
+        other => Err(format!(
+            "is {other:?}, which is no provider; supported are auto, offline, openai"
+        )),
+    }
+}
+
+fn database_url(text: &str) -> Result<String, String> {
+    text.parse::<DatabaseUrl>().map(|_| text.trim().into())
+}
+
+fn attachments_url(text: &str) -> Result<String, String> {
+    text.parse::<AttachmentsUrl>().map(|_| text.trim().into())
+}
+
+fn listen_address(text: &str) -> Result<String, String> {
+    let numeric = text.trim().replacen("localhost:", "127.0.0.1:", 1);
+    let address: SocketAddr = numeric
+        .parse()
+        .map_err(|_| "must be an address and a port, such as 127.0.0.1:8080, or null")?;
+    if address.ip().is_loopback() {
+        Ok(address.to_string())
+    } else {
+        Err(
+            "must be a loopback address such as 127.0.0.1:8080: the page has no login yet, \
+             so only this machine may reach it; login comes with a later version"
+                .into(),
+        )
+    }
+}

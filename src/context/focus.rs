@@ -1,0 +1,128 @@
+//! What the person means, in structure: what they sent, what they point at, and what else is at hand.
+
+use crate::{
+    attachments::markers,
+    domain::{Attachment, AttachmentId, Message, ReplyTo, Role, Turn},
+    providers::Focus,
+    store::{Store, StoreError},
+};
+use chrono::{DateTime, Utc};
+
+const MOST_RECENT: usize = 20;
+
+/// The focus, and what the fragments tell of how it came about.
+pub struct Scene {
+    pub focus: Focus,
+    pub pointed: Option<Pointed>,
+    /// Set when this is a photo that came after its album's turn had begun: the words of that album.
+    pub late_for_album: Option<String>,
+    /// The thread's own files, newest first.
+    pub thread_files: Vec<Attachment>,
+}
+
+/// The message a reply points at.
+pub struct Pointed {
+    pub reply: ReplyTo,
+    pub message: Option<Message>,
+}
+
+pub async fn look(
+    store: &Store,
+    turn: &Turn,
+    inputs: &[Message],
+    earlier: &[Message],
+    in_thread: bool,
+    since: DateTime<Utc>,
+) -> Result<Scene, StoreError> {
+    let place = &turn.conversation;
+    let pointed = match inputs.iter().find_map(|m| m.reply.clone()) {
+        Some(reply) => {
+            let message = match reply.message {
+                Some(id) => earlier.iter().find(|m| m.internal_id == id).cloned().or(store.message(id).await?),
+                None => None,
+            };
+            Some(Pointed { reply, message })
+        }
+        None => None,
+    };
+    let (replied_ids, mut album_ids) = pointed_at(store, turn, pointed.as_ref()).await?;
+    let late_for_album = late_words(store, turn, inputs, &mut album_ids).await?;
+
+    let sent_ids: Vec<AttachmentId> = inputs.iter().flat_map(|m| m.attachments.clone()).collect();
+    let thread_ids: Vec<AttachmentId> =
+        newest_first(earlier).into_iter().filter(|id| !sent_ids.contains(id)).take(MOST_RECENT).collect();
+    // One trip to the database for all of them.
+    let mut wanted = sent_ids.clone();
+    wanted.extend(replied_ids.iter().chain(&album_ids).chain(&thread_ids));
+    let known = store.attachments(place, &wanted).await?;
+    let pick = |ids: &[AttachmentId]| -> Vec<Attachment> {
+        ids.iter().filter_map(|id| known.iter().find(|a| a.attachment_id == *id).cloned()).collect()
+    };
+    let thread_files = pick(&thread_ids);
+    let recent = if in_thread {
+        thread_files.clone()
+    } else {
+        let mut recent = store.recent_attachments(place, since, MOST_RECENT as i64).await?;
+        recent.retain(|a| !sent_ids.contains(&a.attachment_id));
+        recent
+    };
+    let words: Vec<String> = inputs.iter().map(markers::said).filter(|said| !said.trim().is_empty()).collect();
+    let said = match (&late_for_album, words.is_empty()) {
+        (Some(words), true) => words.clone(),
+        _ => words.join("\n"),
+    };
+    let focus = Focus { said, sent: pick(&sent_ids), replied: pick(&replied_ids), album: pick(&album_ids), recent };
+    Ok(Scene { focus, pointed, late_for_album, thread_files })
+}
+
+/// The files replied to, and the album or answer around them.
+async fn pointed_at(
+    store: &Store,
+    turn: &Turn,
+    pointed: Option<&Pointed>,
+) -> Result<(Vec<AttachmentId>, Vec<AttachmentId>), StoreError> {
+    let Some(Pointed { reply, message: Some(message) }) = pointed else {
+        return Ok((Vec::new(), Vec::new()));
+    };
+    let replied = match reply.attachment {
+        Some(one) => vec![one],
+        None => message.attachments.clone(),
+    };
+    let album = match &message.album_id {
+        Some(album) if message.role == Role::User => {
+            let siblings = store.messages_of_album(&turn.conversation, album).await?;
+            siblings.into_iter().flat_map(|m| m.attachments).collect()
+        }
+        _ => message.attachments.clone(),
+    };
+    Ok((replied, album))
+}
+
+/// Photos whose album was taken up without them: what was asked of that album.
+async fn late_words(
+    store: &Store,
+    turn: &Turn,
+    inputs: &[Message],
+    album_ids: &mut Vec<AttachmentId>,
+) -> Result<Option<String>, StoreError> {
+    let Some(album) = inputs.iter().find_map(|m| m.album_id.as_ref()) else { return Ok(None) };
+    let mut siblings = store.messages_of_album(&turn.conversation, album).await?;
+    siblings.retain(|m| !turn.inputs.contains(&m.internal_id));
+    if siblings.is_empty() {
+        return Ok(None);
+    }
+    album_ids.extend(siblings.iter().flat_map(|m| m.attachments.clone()));
+    let words: Vec<String> = siblings.iter().map(markers::said).filter(|said| !said.trim().is_empty()).collect();
+    Ok(Some(words.join("\n")))
+}
+
+/// Every file of these messages once, the last one first.
+fn newest_first(messages: &[Message]) -> Vec<AttachmentId> {
+    let mut ids = Vec::new();
+    for id in messages.iter().rev().flat_map(|m| m.attachments.iter().rev()) {
+        if !ids.contains(id) {
+            ids.push(*id);
+        }
+    }
+    ids
+}

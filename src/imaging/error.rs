@@ -1,0 +1,50 @@
+//! What can go wrong with a picture, by what the caller does next. The texts are written for the
+//! person or model who reads them; details for the log stay in `Debug`.
+
+use super::{Format, Limits, RegionError};
+
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ImagingError {
+    #[error(
+        "This file is not a picture. Pictures that can be edited are JPEG, PNG, WebP, GIF, BMP and TIFF."
+    )]
+    NotAnImage,
+
+    #[error(
+        "This {format} picture is kept as it is, but it cannot be edited yet. \
+         Send it as a photo instead of a file, or export it as JPEG or PNG."
+    )]
+    NotEditableYet { format: Format },
+
+    #[error(
+        "This picture would be {width}×{height} pixels, which is too large: at most {} megapixels and \
+         {} pixels per side are allowed. Use a smaller one.",
+        .limits.max_pixels / 1_000_000, .limits.max_side
+    )]
+    TooLarge { width: u32, height: u32, limits: Limits },
+
+    #[error(
+        "This {format} file is damaged or incomplete and cannot be opened. Send it again, or export it anew."
+    )]
+    Damaged { format: Format, detail: String },
+
+    #[error("{0}")]
+    BadArgument(String),
+
+    #[error("The picture could not be processed. Try another edit, or another file.")]
+    Failed { detail: String },
+}
+
+impl ImagingError {
+    pub(super) fn failed(detail: impl ToString) -> Self {
+        Self::Failed {
+            detail: detail.to_string(),
+        }
+    }
+}
+
+impl From<RegionError> for ImagingError {
+    fn from(error: RegionError) -> Self {
+        Self::BadArgument(error.to_string())
+    }
+}

@@ -1,0 +1,40 @@
+//! Small copies to look at, for models and pages; never the source of an edit.
+
+use image::DynamicImage;
+
+use super::encode::{jpeg, png};
+use super::ops::{ResizeTo, resize};
+use super::{Encoded, ImagingError, Limits, Picture, decode};
+
+/// Artefacts at this quality are below what a model or a thumbnail shows.
+const VIEW_QUALITY: u8 = 85;
+
+/// A JPEG, or a PNG where something shines through, no side longer than `longest`. Never enlarged.
+pub fn downscale_for_view(bytes: &[u8], limits: &Limits, longest: u32) -> Result<Encoded, ImagingError> {
+    view(decode(bytes, limits)?, longest)
+}
+
+/// The same for a picture already decoded.
+pub fn view(picture: Picture, longest: u32) -> Result<Encoded, ImagingError> {
+    let picture = if picture.width().max(picture.height()) > longest {
+        resize(picture, ResizeTo::longest(longest)?, &Limits::default())?
+    } else {
+        picture
+    };
+    if is_opaque(&picture.pixels) {
+        jpeg(&picture, VIEW_QUALITY)
+    } else {
+        png(&picture)
+    }
+}
+
+/// Many files carry an alpha channel that hides nothing.
+fn is_opaque(pixels: &DynamicImage) -> bool {
+    match pixels {
+        DynamicImage::ImageRgba8(buffer) => buffer.pixels().all(|p| p.0[3] == u8::MAX),
+        DynamicImage::ImageLumaA8(buffer) => buffer.pixels().all(|p| p.0[1] == u8::MAX),
+        DynamicImage::ImageRgba16(buffer) => buffer.pixels().all(|p| p.0[3] == u16::MAX),
+        DynamicImage::ImageLumaA16(buffer) => buffer.pixels().all(|p| p.0[1] == u16::MAX),
+        _ => true,
+    }
+}

@@ -1,0 +1,311 @@
+//! What goes over the wire, word for word, and what is made of what comes back.
+
+use super::super::samples::{assistant, call, picture, tool, user};
+use super::*;
+use crate::providers::PromptMessage;
+
+const A: &str = "00000000-0000-0000-0000-000000000001";
+const B: &str = "00000000-0000-0000-0000-000000000002";
+
+fn sent(messages: Vec<PromptMessage>, pictures: &[u128]) -> Value {
+    let pictures = pictures
+        .iter()
+        .map(|n| (picture(*n).attachment_id, format!("data:{n}")))
+        .collect();
+    let prompt = Prompt {
+        messages,
+        ..Prompt::default()
+    };
+    request("m", &prompt, &pictures)["messages"].take()
+}
+
+fn answer(message: Value) -> Result<Completion, ProviderError> {
+    completion(
+        "m",
+        &json!({"id": "r1", "choices": [{"message": message, "finish_reason": "stop"}]}),
+    )
+}
+
+#[test]
+fn a_whole_turn_is_sent_as_the_api_wants_it() {
+    let prompt = Prompt {
+        system: "Be kind.".into(),
+        messages: vec![
+            user("crop both", vec![picture(1)]),
+            assistant(
+                "On it.",
+                vec![
+                    call("c1", "crop_image", "{\"a\": 1}"),
+                    call("c2", "crop_image", "{}"),
+                ],
+            ),
+            tool("c1", "one"),
+            tool("c2", "two"),
+        ],
+        tools: vec![ToolSpec {
+            name: "crop_image",
+            description: "Crops.",
+            parameters: json!({"type": "object"}),
+        }],
+        ..Prompt::default()
+    };
+    let pictures = Pictures::from([(picture(1).attachment_id, "data:1".to_owned())]);
+    assert_eq!(
+        request("gpt", &prompt, &pictures),
+        json!({
+            "model": "gpt",
+            "stream": false,
+            "messages": [
+                {"role": "system", "content": "Be kind."},
+                {"role": "user", "content": [
+                    {"type": "text", "text": "crop both"},
+                    {"type": "image_url", "image_url": {"url": "data:1"}},
+                ]},
+                {"role": "assistant", "content": "On it.", "tool_calls": [
+                    {"id": "c1", "type": "function", "function": {"name": "crop_image", "arguments": "{\"a\": 1}"}},
+                    {"id": "c2", "type": "function", "function": {"name": "crop_image", "arguments": "{}"}},
+                ]},
+                {"role": "tool", "tool_call_id": "c1", "content": "one"},
+                {"role": "tool", "tool_call_id": "c2", "content": "two"},
+            ],
+            "tools": [{"type": "function", "function": {
+                "name": "crop_image", "description": "Crops.", "parameters": {"type": "object"},
+            }}],
+        })
+    );
+}
+
+#[test]
+fn without_tools_or_system_prompt_neither_is_mentioned() {
+    let prompt = Prompt {
+        messages: vec![user("hi", vec![])],
+        ..Prompt::default()
+    };
+    let expected = json!({"model": "m", "stream": false, "messages": [{"role": "user", "content": "hi"}]});
+    assert_eq!(request("m", &prompt, &Pictures::new()), expected);
+}
+
+#[test]
+fn a_call_without_a_result_directly_after_it_is_interrupted_and_stray_results_are_dropped() {
+    let messages = sent(
+        vec![
+            tool("c0", "stray"),
+            assistant("", vec![call("c1", "look", "{}"), call("c2", "look", "{}")]),
+            tool("c2", "seen"),
+            tool("c9", "stray"),
+            tool("c2", "again"),
+            user("stop", vec![]),
+            tool("c1", "late"),
+        ],
+        &[],
+    );
+    let look = |id| json!({"id": id, "type": "function", "function": {"name": "look", "arguments": "{}"}});
+    assert_eq!(
+        messages,
+        json!([
+            {"role": "assistant", "content": null, "tool_calls": [look("c1"), look("c2")]},
+            {"role": "tool", "tool_call_id": "c1", "content": "(interrupted)"},
+            {"role": "tool", "tool_call_id": "c2", "content": "seen"},
+            {"role": "user", "content": "stop"},
+        ])
+    );
+}
+
+#[test]
+fn an_assistant_that_neither_spoke_nor_called_is_not_sent() {
+    assert_eq!(sent(vec![assistant("", vec![])], &[]), json!([]));
+    assert_eq!(
+        sent(vec![assistant("hi", vec![])], &[]),
+        json!([{"role": "assistant", "content": "hi"}])
+    );
+}
+
+#[test]
+fn what_the_model_made_up_is_made_legal_before_it_goes_back() {
+    let sent_back = |name, arguments| {
+        sent(vec![assistant("", vec![call("c", name, arguments)])], &[])[0]["tool_calls"][0]["function"]
+            .take()
+    };
+    for broken in ["", "{\"a\":", "[1]", "null", "crop it"] {
+        assert_eq!(
+            sent_back("crop", broken),
+            json!({"name": "crop", "arguments": "{}"}),
+            "{broken:?}"
+        );
+    }
+    assert_eq!(
+        sent_back("fn.crop ü", "{ }"),
+        json!({"name": "fn_crop__", "arguments": "{ }"})
+    );
+    assert_eq!(sent_back("", "{}")["name"], "unnamed");
+    assert_eq!(sent_back(&"x".repeat(99), "{}")["name"], "x".repeat(64));
+}
+
+#[test]
+fn only_the_last_user_message_shows_pixels_and_at_most_six() {
+    let album: Vec<_> = (1..=8).map(picture).collect();
+    let all: Vec<u128> = (1..=8).collect();
+    let messages = sent(
+        vec![
+            user("old", vec![picture(1)]),
+            user("new", album),
+            assistant("", vec![call("c", "look", "{}")]),
+        ],
+        &all,
+    );
+    assert_eq!(messages[0]["content"], "old");
+    let parts = messages[1]["content"].as_array().unwrap();
+    let urls: Vec<_> = parts
+        .iter()
+        .filter_map(|part| part["image_url"]["url"].as_str())
+        .collect();
+    assert_eq!(urls, ["data:1", "data:2", "data:3", "data:4", "data:5", "data:6"]);
+}
+
+#[test]
+fn a_picture_that_could_not_be_loaded_does_not_lend_its_id_to_the_next() {
+    let messages = sent(vec![user("", vec![picture(1), picture(2)])], &[2]);
+    let label = json!({"type": "text", "text": format!("[Attachment ID: {B}]")});
+    let pixels = json!({"type": "image_url", "image_url": {"url": "data:2"}});
+    assert_eq!(messages[0]["content"], json!([label, pixels]));
+    let marker = format!("[Attachment ID: {A}]");
+    assert_eq!(
+        sent(vec![user(&marker, vec![picture(1)])], &[])[0]["content"],
+        json!(marker)
+    );
+}
+
+#[test]
+fn a_file_that_is_no_picture_is_never_shown() {
+    let pdf = Attachment {
+        mime_type: "application/pdf".into(),
+        ..picture(1)
+    };
+    assert_eq!(sent(vec![user("read", vec![pdf])], &[1])[0]["content"], "read");
+}
+
+#[test]
+fn words_calls_and_tokens_are_read() {
+    let response = json!({
+        "id": "r1", "model": "gpt-x-2026",
+        "choices": [{"finish_reason": "tool_calls", "message": {
+            "role": "assistant", "content": "Cropping.", "refusal": null,
+            "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "crop", "arguments": "{oops"}}],
+        }}],
+        "usage": {"prompt_tokens": 12, "completion_tokens": 3},
+    });
+    let expected = Completion {
+        text: "Cropping.".into(),
+        tool_calls: vec![call("c1", "crop", "{oops")],
+        usage: Some(json!({
+            "provider": "openai", "model": "gpt-x-2026", "input_tokens": 12, "output_tokens": 3,
+        })),
+        provider_metadata: None,
+    };
+    assert_eq!(completion("gpt-x", &response).unwrap(), expected);
+}
+
+#[test]
+fn dialects_of_other_servers_are_read_too() {
+    let parts = json!({"content": [{"type": "text", "text": "a"}, {"type": "thinking"}, {"type": "text", "text": "b"}]});
+    let completion = answer(parts).unwrap();
+    assert_eq!(completion.text, "ab");
+    assert_eq!(completion.usage.unwrap()["model"], "m");
+    let calls = json!({"tool_calls": [
+        {"function": {"name": "crop", "arguments": {"a": 1}}},
+        {"id": "", "function": {"name": "crop", "arguments": {"a": 1}}},
+        {"id": "x", "function": {"name": "look"}},
+        {"id": "x", "function": {"name": "look"}},
+    ]});
+    let read = answer(calls.clone()).unwrap().tool_calls;
+    let arguments: Vec<_> = read.iter().map(|call| call.arguments.as_str()).collect();
+    assert_eq!(arguments, ["{\"a\":1}", "{\"a\":1}", "{}", "{}"]);
+    let ids: std::collections::HashSet<_> = read.iter().map(|call| &call.id).collect();
+    assert_eq!(ids.len(), 4);
+    assert!(ids.iter().all(|id| (1..=40).contains(&id.len())));
+    assert_eq!(
+        answer(calls).unwrap().tool_calls,
+        read,
+        "made-up ids are the same each time"
+    );
+}
+
+#[test]
+fn a_refusal_is_a_refusal_in_every_shape() {
+    let filtered = json!({"choices": [{"message": {"content": "Su"}, "finish_reason": "content_filter"}]});
+    let refused = [
+        answer(json!({"content": null, "refusal": "No."})),
+        answer(json!({"content": [{"type": "refusal", "refusal": "No."}]})),
+        completion("m", &filtered),
+    ];
+    for result in refused {
+        assert!(matches!(result, Err(ProviderError::Refused)), "{result:?}");
+    }
+    assert_eq!(
+        answer(json!({"content": "Yes.", "refusal": ""})).unwrap().text,
+        "Yes."
+    );
+}
+
+#[test]
+fn running_out_of_room_before_the_first_word_means_the_conversation_is_too_long() {
+    let cut = |text| json!({"choices": [{"message": {"content": text}, "finish_reason": "length"}]});
+    assert!(matches!(completion("m", &cut("")), Err(ProviderError::TooLong)));
+    assert_eq!(completion("m", &cut("Half a")).unwrap().text, "Half a");
+}
+
+#[test]
+fn garbage_is_a_bad_answer_and_never_a_panic() {
+    let garbage = [
+        json!(null),
+        json!([]),
+        json!("hello"),
+        json!({}),
+        json!({"choices": []}),
+        json!({"choices": {}}),
+        json!({"choices": [null]}),
+        json!({"choices": [{"message": null}]}),
+        json!({"choices": [{"message": {"content": 7}}]}),
+        json!({"choices": [{"message": {"tool_calls": "crop"}}]}),
+        json!({"choices": [{"message": {"tool_calls": [null]}}]}),
+        json!({"choices": [{"message": {"tool_calls": [{"id": "c", "function": {}}]}}]}),
+    ];
+    for response in garbage {
+        let result = completion("m", &response);
+        assert!(
+            matches!(result, Err(ProviderError::BadAnswer(_))),
+            "{response}: {result:?}"
+        );
+    }
+}
+
+#[test]
+fn faults_are_found_wherever_servers_put_them() {
+    let found = |response: Value| fault(&response).map(|f| (f.status, f.kind, f.message));
+    let is = |status, kind: &str, message: &str| Some((status, kind.to_owned(), message.to_owned()));
+    assert_eq!(
+        found(json!({"error": {"message": "m", "type": "t", "code": "c", "param": null}})),
+        is(None, "c t", "m")
+    );
+    assert_eq!(
+        found(json!({"error": "no such model"})),
+        is(None, "", "no such model")
+    );
+    assert_eq!(
+        found(json!({"error": {"message": "slow", "code": 429}})),
+        is(Some(429), "", "slow")
+    );
+    assert_eq!(
+        found(json!({"choices": [{"error": {"message": "up", "code": 502}}]})),
+        is(Some(502), "", "up")
+    );
+    assert_eq!(
+        found(json!({"object": "error", "message": "v", "code": 400})),
+        is(Some(400), "", "v")
+    );
+    assert_eq!(
+        found(json!({"error": null, "choices": [{"message": {"content": "hi"}}]})),
+        None
+    );
+    assert_eq!(found(json!([1])), None);
+}

@@ -1,0 +1,70 @@
+//! The offline agent: a small deterministic grammar over the tools, for people without an API key and for
+//! tests. It keeps no state: every call reads the person's words anew and replays the turn's results.
+
+mod atoms;
+mod clauses;
+mod grammar;
+mod lex;
+mod marks;
+mod measures;
+mod places;
+mod run;
+mod say;
+mod steps;
+mod targets;
+
+#[cfg(test)]
+mod tests;
+
+use super::{Completion, Prompt, Provider, ProviderError};
+use futures::future::{BoxFuture, ready};
+use grammar::Grammar;
+pub use grammar::GrammarError;
+use run::Next;
+use serde_json::json;
+
+pub struct Offline {
+    grammar: Grammar,
+}
+
+impl Offline {
+    /// With the built-in grammar.
+    pub fn new() -> Result<Self, GrammarError> {
+        Ok(Self {
+            grammar: Grammar::built_in()?,
+        })
+    }
+
+    /// With other words; the format is that of the built-in `grammar.yaml`.
+    pub fn with_grammar(yaml: &str) -> Result<Self, GrammarError> {
+        Ok(Self {
+            grammar: Grammar::from_yaml(yaml)?,
+        })
+    }
+
+    fn answer(&self, prompt: &Prompt) -> Completion {
+        let usage = Some(json!({"model": "offline"}));
+        match run::next(&self.grammar, prompt) {
+            Next::Call(tool_calls) => Completion {
+                tool_calls,
+                usage,
+                ..Completion::default()
+            },
+            Next::Say(text) => Completion {
+                text,
+                usage,
+                ..Completion::default()
+            },
+        }
+    }
+}
+
+impl Provider for Offline {
+    fn name(&self) -> &'static str {
+        "offline"
+    }
+
+    fn complete<'a>(&'a self, prompt: &'a Prompt) -> BoxFuture<'a, Result<Completion, ProviderError>> {
+        Box::pin(ready(Ok(self.answer(prompt))))
+    }
+}

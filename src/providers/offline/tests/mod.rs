@@ -1,0 +1,233 @@
+//! A small world for the offline agent: files with one-letter names, tools that only name their outputs, and a
+//! turn played to its end, written down as one line of calls and one text.
+
+mod focus;
+mod sentences;
+mod turns;
+
+use super::Offline;
+use crate::domain::{Attachment, AttachmentId, AttachmentSource, Conversation, ToolCall};
+use crate::providers::{Completion, Focus, Prompt, PromptMessage, Provider, ToolSpec};
+use chrono::DateTime;
+use futures::executor::block_on;
+use serde_json::Value;
+use std::{collections::HashSet, sync::LazyLock};
+use uuid::Uuid;
+
+const TOOLS: [&str; 11] = [
+    "highlight_image",
+    "crop_image",
+    "rotate_image",
+    "flip_image",
+    "resize_image",
+    "filter_image",
+    "undo_edit",
+    "attach_to_response",
+    "list_attachments",
+    "get_attachment_info",
+    "read_text_attachment",
+];
+
+fn id(name: &str) -> AttachmentId {
+    let mut bytes = [0; 16];
+    bytes
+        .iter_mut()
+        .zip(name.bytes())
+        .for_each(|(to, from)| *to = from);
+    AttachmentId(Uuid::from_bytes(bytes))
+}
+
+fn name(id: &str) -> String {
+    let bytes = Uuid::parse_str(id).unwrap().into_bytes();
+    String::from_utf8(bytes.into_iter().filter(|byte| *byte != 0).collect()).unwrap()
+}
+
+fn file(name: &str, mime_type: &str) -> Attachment {
+    Attachment {
+        attachment_id: id(name),
+        conversation: Conversation::telegram(1),
+        source: AttachmentSource::User,
+        sha256: String::new(),
+        mime_type: mime_type.into(),
+        filename: format!("{name}.bin"),
+        description: None,
+        size: 1,
+        width: None,
+        height: None,
+        object_key: String::new(),
+        created_at: DateTime::UNIX_EPOCH,
+        parents: Vec::new(),
+        recipe: None,
+    }
+}
+
+/// "a b c" as pictures.
+fn photos(names: &str) -> Vec<Attachment> {
+    names
+        .split_whitespace()
+        .map(|name| file(name, "image/jpeg"))
+        .collect()
+}
+
+fn reply_to_a(said: &str) -> Focus {
+    Focus {
+        said: said.into(),
+        replied: photos("a"),
+        album: photos("a"),
+        ..Focus::default()
+    }
+}
+
+fn prompt(focus: Focus) -> Prompt {
+    let tools = TOOLS.map(|name| ToolSpec {
+        name,
+        description: "",
+        parameters: Value::Null,
+    });
+    let text = focus.said.clone();
+    Prompt {
+        messages: vec![PromptMessage::User {
+            text,
+            images: Vec::new(),
+        }],
+        tools: tools.into(),
+        focus,
+        ..Prompt::default()
+    }
+}
+
+fn complete(prompt: &Prompt) -> Completion {
+    static OFFLINE: LazyLock<Offline> = LazyLock::new(|| Offline::new().unwrap());
+    let completion = block_on(OFFLINE.complete(prompt)).unwrap();
+    assert_ne!(
+        completion.text.is_empty(),
+        completion.tool_calls.is_empty(),
+        "either words or calls"
+    );
+    completion
+}
+
+fn ids(arguments: &Value) -> Vec<String> {
+    let list = |key: &str| {
+        arguments[key]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|id| id.as_str().unwrap().to_owned())
+    };
+    let one = arguments["attachment_id"].as_str().map(str::to_owned);
+    list("images").chain(list("attachment_ids")).chain(one).collect()
+}
+
+/// Every edit of `a` makes `a1`, then `a2`.
+fn successor(name: &str) -> String {
+    let (letter, count) = name.split_at(1);
+    format!("{letter}{}", count.parse::<u32>().unwrap_or(0) + 1)
+}
+
+fn pretend(call: &ToolCall) -> String {
+    let arguments: Value = serde_json::from_str(&call.arguments).unwrap();
+    match call.name.as_str() {
+        "attach_to_response" => "Will be sent.".into(),
+        "list_attachments" => format!(
+            "- [{}] a.jpg (image/jpeg) - now\n- [{}] b.txt (text/plain) - now",
+            id("a"),
+            id("b")
+        ),
+        "get_attachment_info" => format!(
+            "attachment_id: {}\ntype: image/jpeg\nsize: 4000 × 3000",
+            ids(&arguments)[0]
+        ),
+        "read_text_attachment" => "hello ```world```".into(),
+        _ => ids(&arguments)
+            .iter()
+            .map(|made| format!("[Attachment ID: {}]\n", id(&successor(&name(made)))))
+            .collect(),
+    }
+}
+
+/// The call as a person would note it: `crop a 1:1`.
+fn noted(call: &ToolCall) -> String {
+    let arguments: Value = serde_json::from_str(&call.arguments).unwrap();
+    let mut parts = vec![call.name.split('_').next().unwrap().replace("attach", "send")];
+    parts.extend(ids(&arguments).iter().map(|id| name(id)));
+    let corners = |region: &Value| {
+        ["left", "top", "right", "bottom"]
+            .map(|side| region[side].to_string())
+            .join(" ")
+    };
+    for region in arguments["regions"].as_array().into_iter().flatten() {
+        let mut mark = corners(region);
+        for (key, quote) in [("color", ""), ("label", "'"), ("shape", "")] {
+            if let Some(value) = region[key].as_str() {
+                mark += &format!(" {quote}{value}{quote}");
+            }
+        }
+        parts.push(format!("[{mark}]"));
+    }
+    if arguments["region"].is_object() {
+        parts.push(format!("[{}]", corners(&arguments["region"])));
+    }
+    for key in [
+        "aspect",
+        "degrees",
+        "direction",
+        "filter",
+        "to",
+        "width",
+        "height",
+        "longest",
+        "percent",
+        "grep",
+    ] {
+        match &arguments[key] {
+            Value::Null => {}
+            Value::String(text) => parts.push(text.clone()),
+            number => parts.push(format!("{key}={number}").replace("degrees=", "")),
+        }
+    }
+    parts.join(" ")
+}
+
+struct Played {
+    calls: String,
+    text: String,
+}
+
+fn play_with(mut prompt: Prompt, tool: impl Fn(&ToolCall) -> String) -> Played {
+    let mut calls = Vec::new();
+    let mut seen = HashSet::new();
+    for _ in 0..30 {
+        let completion = complete(&prompt);
+        if completion.tool_calls.is_empty() {
+            return Played {
+                calls: calls.join(" | "),
+                text: completion.text,
+            };
+        }
+        for call in &completion.tool_calls {
+            assert!(seen.insert(call.id.clone()), "{} was used twice", call.id);
+            calls.push(noted(call));
+        }
+        let results: Vec<PromptMessage> = completion
+            .tool_calls
+            .iter()
+            .map(|call| PromptMessage::Tool {
+                call_id: call.id.clone(),
+                name: call.name.clone(),
+                text: tool(call),
+            })
+            .collect();
+        prompt.messages.push(PromptMessage::Assistant {
+            text: completion.text,
+            tool_calls: completion.tool_calls,
+            provider_metadata: None,
+        });
+        prompt.messages.extend(results);
+    }
+    panic!("never done: {}", calls.join(" | "));
+}
+
+fn play(focus: Focus) -> Played {
+    play_with(prompt(focus), pretend)
+}

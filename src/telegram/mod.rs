@@ -1,0 +1,211 @@
+//! Telegram in and out. An update walks intake → route → batch → filing, and its answer leaves by plan → send;
+//! each is a file here, in that order. teloxide is seen nowhere above this room.
+
+mod batch;
+mod download;
+mod filing;
+mod intake;
+mod me;
+mod pacing;
+pub mod parse;
+pub mod plan;
+mod presence;
+pub mod render;
+mod route;
+pub mod says;
+mod send;
+pub mod split;
+
+pub use me::Me;
+
+use crate::{
+    access::Access,
+    agent::Turns,
+    attachments::Attachments,
+    config::{Batch, Pacing},
+    domain::{Answer, PlannedSend},
+    store::Store,
+};
+use route::Command;
+use secrecy::{ExposeSecret as _, SecretString};
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+use teloxide::{
+    ApiError, Bot, RequestError,
+    adaptors::CacheMe,
+    requests::{Request as _, Requester as _, RequesterExt as _},
+    utils::command::BotCommands as _,
+};
+use tokio::sync::{Notify, Semaphore, mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+use url::Url;
+
+/// More sends at once than the overall pace would ever allow.
+const ON_THE_WIRE: u32 = 1000;
+
+/// What everything in this room shares.
+pub struct Telegram {
+    bot: Bot,
+    me: Me,
+    store: Store,
+    attachments: Attachments,
+    access: Access,
+    turns: Arc<Turns>,
+    timing: Batch,
+    pacer: Mutex<pacing::Pacer>,
+    /// The agent that new turns go to.
+    agent_id: String,
+    batch_wake: Notify,
+    send_wake: Notify,
+    /// Set when the program is about to stop: nothing new is put on the wire.
+    closing: CancellationToken,
+    /// One permit for each send under way.
+    on_the_wire: Semaphore,
+}
+
+/// What the rest of the program supplies.
+pub struct Parts {
+    pub store: Store,
+    pub attachments: Attachments,
+    pub access: Access,
+    pub turns: Arc<Turns>,
+    pub timing: Batch,
+    pub pacing: Pacing,
+    pub agent_id: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    #[error("Telegram does not know this token; check TELEGRAM_BOT_TOKEN (from @BotFather)")]
+    WrongToken,
+    #[error("the HTTP client cannot be made")]
+    Client,
+    #[error("{0}")]
+    Unreachable(String),
+}
+
+/// A client for the Bot API. Time-outs are long because albums are large.
+pub fn bot(token: &SecretString, api_url: &Url) -> Result<Bot, ConnectError> {
+    let client = reqwest::Client::builder()
+        .connect_timeout(Duration::from_secs(10))
+        .timeout(Duration::from_secs(180))
+        .tcp_nodelay(true)
+        .build()
+        .map_err(|_| ConnectError::Client)?;
+    Ok(Bot::with_client(token.expose_secret(), client).set_api_url(api_url.clone()))
+}
+
+/// Asks Telegram who we are.
+async fn who_am_i(bot: &CacheMe<Bot>) -> Result<Me, ConnectError> {
+    match bot.get_me().send().await {
+        Ok(me) => Ok(Me { user_id: me.user.id.0, username: me.username().to_owned() }),
+        Err(RequestError::Api(ApiError::InvalidToken)) => Err(ConnectError::WrongToken),
+        Err(error) => Err(ConnectError::Unreachable(intake::describe(&error))),
+    }
+}
+
+/// Does Telegram take this token? What `doctor` wants to know.
+pub async fn check_token(token: &SecretString, api_url: &Url) -> Result<Me, ConnectError> {
+    who_am_i(&bot(token, api_url)?.cache_me()).await
+}
+
+/// How this interface turns an answer into sends.
+pub fn planner(answer: &Answer) -> Vec<PlannedSend> {
+    plan::plan(answer).into_iter().map(plan::Send::into_planned).collect()
+}
+
+/// Connects, however long Telegram is away; fails only on a wrong token.
+pub async fn connect(bot: Bot, parts: Parts) -> Result<Connected, ConnectError> {
+    let cached = bot.clone().cache_me();
+    let mut wait = Duration::from_millis(500);
+    let me = loop {
+        match who_am_i(&cached).await {
+            Ok(me) => break me,
+            Err(ConnectError::WrongToken) => return Err(ConnectError::WrongToken),
+            Err(error) => {
+                warn!("{error}; trying again");
+                tokio::time::sleep(wait).await;
+                wait = (wait * 2).min(Duration::from_secs(30));
+            }
+        }
+    };
+    info!(username = me.username, "connected to Telegram");
+    let telegram = Arc::new(Telegram {
+        bot,
+        me,
+        store: parts.store,
+        attachments: parts.attachments,
+        access: parts.access,
+        turns: parts.turns,
+        timing: parts.timing,
+        pacer: Mutex::new(pacing::Pacer::new(parts.pacing, Instant::now())),
+        agent_id: parts.agent_id,
+        batch_wake: Notify::new(),
+        send_wake: Notify::new(),
+        closing: CancellationToken::new(),
+        on_the_wire: Semaphore::new(ON_THE_WIRE as usize),
+    });
+    let (caught_up, _) = watch::channel(false);
+    Ok(Connected { telegram, cached, caught_up })
+}
+
+/// Ready to run: each of these tasks runs until dropped, and can be started again after a panic.
+#[derive(Clone)]
+pub struct Connected {
+    telegram: Arc<Telegram>,
+    cached: CacheMe<Bot>,
+    caught_up: watch::Sender<bool>,
+}
+
+impl Connected {
+    pub fn me(&self) -> &Me {
+        &self.telegram.me
+    }
+
+    pub fn pairing_code(&self) -> Option<String> {
+        self.telegram.access.pairing_code()
+    }
+
+    /// Polls, and routes what is safe. What a crash left unhandled comes first.
+    pub async fn receive(self) {
+        let (handled_next, rows) = mpsc::channel(1000);
+        let left_behind = route::patiently(|| self.telegram.store.unhandled_updates()).await.unwrap_or_default();
+        let feed = async {
+            for row in left_behind {
+                let _ = handled_next.send(row).await;
+            }
+            let store = self.telegram.store.clone();
+            intake::poll(self.telegram.bot.clone(), store, handled_next, self.caught_up.clone()).await;
+        };
+        tokio::join!(feed, route::dispatch(self.telegram.clone(), self.cached.clone(), rows));
+    }
+
+    pub async fn batch(self) {
+        batch::run(self.telegram, self.caught_up.subscribe()).await;
+    }
+
+    pub async fn send(self) {
+        send::run(self.telegram).await;
+    }
+
+    /// Puts nothing new on the wire and waits for what is: a send cut in the middle has an unknown fate.
+    pub async fn close(&self) {
+        self.telegram.closing.cancel();
+        self.telegram.on_the_wire.acquire_many(ON_THE_WIRE).await.map(drop).unwrap_or_default();
+    }
+
+    pub async fn show_presence(self) {
+        presence::run(self.telegram).await;
+    }
+
+    /// Tells Telegram which commands there are. Not worth a restart when it fails.
+    pub async fn register_commands(self) {
+        let request = self.telegram.bot.set_my_commands(Command::bot_commands());
+        if let Err(error) = request.await {
+            warn!("the commands could not be registered: {}", intake::describe(&error));
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! From teloxide's types to what the walk needs to know of a message. Nothing above `telegram/` sees teloxide.
+
+use super::me::Me;
+use crate::domain::{Conversation, UserId};
+use chrono::{DateTime, Utc};
+use teloxide::types::{FileMeta, Message, MessageEntityKind, MessageEntityRef};
+
+/// One message, as a person sent it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Incoming {
+    pub conversation: Conversation,
+    pub message_id: String,
+    pub sender: UserId,
+    pub sent_at: DateTime<Utc>,
+    /// Text or caption, without a leading mention of the bot.
+    pub text: String,
+    pub media: Option<Media>,
+    pub album_id: Option<String>,
+    pub reply: Option<Pointed>,
+    /// Meant for the bot: in private always, in a group when mentioned, replied to or commanded.
+    pub addressed: bool,
+}
+
+/// A file Telegram holds for us.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Media {
+    pub file_id: String,
+    pub filename: Option<String>,
+    pub bytes: u64,
+    pub what: &'static str,
+}
+
+/// What a reply points at, as Telegram repeats it inside the reply.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pointed {
+    pub message_id: String,
+    pub from_me: bool,
+    pub author: Option<UserId>,
+    pub sent_at: DateTime<Utc>,
+    pub text: String,
+    pub media: Option<Media>,
+    pub album_id: Option<String>,
+    /// The words the person marked.
+    pub quote: Option<String>,
+}
+
+/// None for what is no message of a person: joins, pins, channel posts.
+pub fn incoming(message: &Message, me: &Me) -> Option<Incoming> {
+    let sender = message.from.as_ref().filter(|user| !user.is_bot || user.is_anonymous())?;
+    let media = media(message);
+    let raw_text = text_of(message);
+    if raw_text.is_empty() && media.is_none() {
+        return None;
+    }
+    let reply = pointed(message, me);
+    let replies_to_me = reply.as_ref().is_some_and(|target| target.from_me);
+    let text = without_mention(&raw_text, me);
+    let mentioned = text.len() != raw_text.len() || mentions(message, me);
+    Some(Incoming {
+        conversation: Conversation::telegram(message.chat.id.0),
+        message_id: message.id.0.to_string(),
+        sender: UserId(sender.id.0.to_string()),
+        sent_at: message.date,
+        text: match forwarded_from(message) {
+            Some(name) => format!("(forwarded from {name})\n{text}"),
+            None => text,
+        },
+        media,
+        album_id: message.media_group_id().map(|id| id.0.clone()),
+        reply,
+        addressed: message.chat.is_private() || mentioned || replies_to_me,
+    })
+}
+
+/// Text or caption, as typed.
+pub fn text_of(message: &Message) -> String {
+    message.text().or(message.caption()).unwrap_or_default().replace('\0', "")
+}
+
+/// The same, as it is stored: without a leading or trailing mention of the bot.
+pub fn stored_text(message: &Message, me: &Me) -> String {
+    without_mention(&text_of(message), me)
+}
+
+fn forwarded_from(message: &Message) -> Option<String> {
+    use teloxide::types::MessageOrigin as From;
+    Some(match message.forward_origin()? {
+        From::User { sender_user, .. } => sender_user.full_name(),
+        From::HiddenUser { sender_user_name, .. } => sender_user_name.clone(),
+        From::Chat { sender_chat, .. } => sender_chat.title().unwrap_or("a chat").to_owned(),
+        From::Channel { chat, .. } => chat.title().unwrap_or("a channel").to_owned(),
+    })
+}
+
+fn pointed(message: &Message, me: &Me) -> Option<Pointed> {
+    let target = message.reply_to_message()?;
+    Some(Pointed {
+        message_id: target.id.0.to_string(),
+        from_me: target.from.as_ref().is_some_and(|user| user.id.0 == me.user_id),
+        author: target.from.as_ref().map(|user| UserId(user.id.0.to_string())),
+        sent_at: target.date,
+        text: text_of(target),
+        media: media(target),
+        album_id: target.media_group_id().map(|id| id.0.clone()),
+        quote: message.quote().map(|quote| quote.text.replace('\0', "")),
+    })
+}
+
+fn mentions(message: &Message, me: &Me) -> bool {
+    let entities = message.parse_entities().or_else(|| message.parse_caption_entities()).unwrap_or_default();
+    entities.iter().any(|entity: &MessageEntityRef<'_>| match entity.kind() {
+        MessageEntityKind::Mention => entity.text().eq_ignore_ascii_case(&format!("@{}", me.username)),
+        MessageEntityKind::TextMention { user } => user.id.0 == me.user_id,
+        MessageEntityKind::BotCommand => {
+            entity.text().to_ascii_lowercase().ends_with(&format!("@{}", me.username.to_ascii_lowercase()))
+        }
+        _ => false,
+    })
+}
+
+/// "@bot crop it" and "crop it @bot" both say "crop it".
+fn without_mention(text: &str, me: &Me) -> String {
+    let name = format!("@{}", me.username);
+    let trimmed = text.trim();
+    let starts = trimmed.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(&name));
+    if starts && !trimmed[name.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_') {
+        return trimmed[name.len()..].trim_start_matches([',', ':', ' ', '\n']).to_owned();
+    }
+    let tail = trimmed.len().checked_sub(name.len()).filter(|&at| trimmed.is_char_boundary(at));
+    match tail {
+        Some(at) if trimmed[at..].eq_ignore_ascii_case(&name) && trimmed[..at].ends_with([' ', '\n']) => {
+            trimmed[..at].trim_end_matches([',', ' ', '\n']).to_owned()
+        }
+        _ => text.to_owned(),
+    }
+}
+
+fn file(meta: &FileMeta, filename: Option<String>, what: &'static str) -> Media {
+    Media { file_id: meta.id.0.clone(), filename, bytes: u64::from(meta.size), what }
+}
+
+/// The one file a message carries; of a photo, its largest size.
+fn media(message: &Message) -> Option<Media> {
+    let largest = |sizes: &[teloxide::types::PhotoSize]| {
+        let best = sizes.iter().max_by_key(|size| u64::from(size.width) * u64::from(size.height))?;
+        Some(file(&best.file, None, "photo"))
+    };
+    if let Some(sizes) = message.photo() {
+        return largest(sizes);
+    }
+    if let Some(live) = message.live_photo() {
+        return live.photo.as_deref().and_then(largest);
+    }
+    if let Some(animation) = message.animation() {
+        return Some(file(&animation.file, animation.file_name.clone(), "animation"));
+    }
+    if let Some(document) = message.document() {
+        return Some(file(&document.file, document.file_name.clone(), "file"));
+    }
+    if let Some(video) = message.video() {
+        return Some(file(&video.file, video.file_name.clone(), "video"));
+    }
+    if let Some(audio) = message.audio() {
+        return Some(file(&audio.file, audio.file_name.clone(), "audio"));
+    }
+    if let Some(voice) = message.voice() {
+        return Some(file(&voice.file, None, "voice message"));
+    }
+    if let Some(note) = message.video_note() {
+        return Some(file(&note.file, None, "video message"));
+    }
+    message.sticker().map(|sticker| file(&sticker.file, None, "sticker"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn me() -> Me {
+        Me { user_id: 1, username: "PhotoBot".into() }
+    }
+
+    #[test]
+    fn a_mention_at_either_end_is_not_part_of_the_request() {
+        for text in ["@photobot crop it", "@PhotoBot, crop it", "crop it @photobot", "crop it, @PHOTOBOT"] {
+            assert_eq!(without_mention(text, &me()), "crop it", "{text}");
+        }
+        for text in ["@photobots crop it", "mail x@photobot", "ask @photobot to crop it"] {
+            assert_eq!(without_mention(text, &me()), text);
+        }
+        assert_eq!(without_mention("@photobot", &me()), "");
+    }
+}

@@ -1,0 +1,43 @@
+//! "typing…" while a turn runs in a chat. Only a courtesy: a lost action is not worth a word.
+
+use super::Telegram;
+use crate::{agent::TurnEvent, domain::InterfaceType};
+use std::{collections::HashMap, sync::Arc, time::Duration};
+use teloxide::{
+    requests::Requester as _,
+    types::{ChatAction, ChatId},
+};
+use tokio::{sync::broadcast::error::RecvError, task::AbortHandle};
+
+/// Telegram shows an action for five seconds.
+const REPEAT: Duration = Duration::from_millis(4500);
+
+pub async fn run(telegram: Arc<Telegram>) {
+    let mut events = telegram.turns.events();
+    let mut typing: HashMap<crate::domain::TurnId, AbortHandle> = HashMap::new();
+    loop {
+        match events.recv().await {
+            Ok(TurnEvent::Started { turn, conversation }) if conversation.interface == InterfaceType::Telegram => {
+                if let Ok(chat) = conversation.id.parse() {
+                    let task = tokio::spawn(keep_typing(telegram.clone(), ChatId(chat)));
+                    typing.insert(turn, task.abort_handle());
+                }
+            }
+            Ok(TurnEvent::Ended { turn, .. }) => {
+                if let Some(task) = typing.remove(&turn) {
+                    task.abort();
+                }
+            }
+            Ok(TurnEvent::Started { .. }) => {}
+            Err(RecvError::Lagged(_)) => typing.drain().for_each(|(_, task)| task.abort()),
+            Err(RecvError::Closed) => return,
+        }
+    }
+}
+
+async fn keep_typing(telegram: Arc<Telegram>, chat: ChatId) {
+    loop {
+        let _ = telegram.bot.send_chat_action(chat, ChatAction::Typing).await;
+        tokio::time::sleep(REPEAT).await;
+    }
+}

@@ -1,0 +1,72 @@
+//! Every sentence the bot itself says on Telegram: warm, short, specific. What the agent says is the agent's.
+
+use super::parse::Media;
+use crate::attachments::size;
+
+pub const EXAMPLE: &str = "Send me a photo, then reply to it, for example:\n\
+    • “highlight the top left in red, call it eagle”\n\
+    • “crop to a square, then make it black and white”\n\
+    • “rotate left” or “undo”\n\
+    An album works too: “make them sepia” answers with an album.";
+
+pub fn welcome() -> String {
+    format!("Hi! I'm **Photothread**: send a photo, reply to edit it.\n\n{EXAMPLE}\n\n/help shows what else I can do.")
+}
+
+pub fn paired() -> String {
+    format!("Welcome! This bot is yours now.\n\n{}", welcome())
+}
+
+pub fn help() -> String {
+    format!(
+        "{EXAMPLE}\n\nReply to any photo, mine or yours, however old: I'll know which one you mean.\n\n\
+         /new starts a new conversation (your photos stay)\n\
+         /cancel stops what I'm doing\n\
+         /help shows this"
+    )
+}
+
+pub fn new_conversation() -> String {
+    "A fresh start. I won't bring up what we said before, but you can still reply to any old photo.".into()
+}
+
+pub fn cancelled() -> String {
+    "Stopped.".into()
+}
+
+pub fn nothing_to_cancel() -> String {
+    "There is nothing running right now.".into()
+}
+
+pub fn stranger(user_id: &str) -> String {
+    format!("Hello! This bot is private. If you know its owner, ask them to let in your user id: `{user_id}`")
+}
+
+pub fn wrong_code() -> String {
+    "That code isn't right. It is printed on the terminal where the bot was started.".into()
+}
+
+pub fn too_big_for_telegram(media: &Media) -> String {
+    let name = media.filename.as_deref().unwrap_or(media.what);
+    format!(
+        "I couldn't fetch {name}: it is {}, and Telegram lets bots download files up to 20 MB. \
+         Send a picture as a photo instead of a file, or a smaller or compressed version.",
+        size(media.bytes)
+    )
+}
+
+pub fn could_not_download(media: &Media) -> String {
+    let name = media.filename.as_deref().unwrap_or(media.what);
+    format!("I couldn't fetch {name} from Telegram. Please send it again.")
+}
+
+pub fn not_kept(reason: &str) -> String {
+    let mut reason = reason.chars();
+    let first = reason.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    let end = if reason.as_str().ends_with(['.', '!']) { "" } else { "." };
+    format!("{first}{}{end}", reason.as_str())
+}
+
+pub fn telegram_refused(names: &[&str]) -> String {
+    format!("I made {}, but Telegram wouldn't take it. Ask me to resize or crop it, and I'll try again.", names.join(", "))
+}

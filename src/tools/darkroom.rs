@@ -1,0 +1,89 @@
+//! Where slow work is done: off the async threads, only so many at a time and only in so much memory, and with
+//! panics kept inside. What is done there is the caller's.
+
+use super::ToolError;
+use crate::imaging::ImagingError;
+use std::sync::Arc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+const MIB: u64 = 1 << 20;
+/// A decoded pixel, and how many copies of the picture an edit holds at its peak: before, after and encoded.
+const BYTES_PER_PIXEL: u64 = 4 * 3;
+
+/// Cheap to clone; all clones share the same room.
+#[derive(Clone, Debug)]
+pub struct Darkroom {
+    places: Arc<Semaphore>,
+    memory: Arc<Semaphore>,
+    at_once: usize,
+    /// In MiB, like the permits of `memory`.
+    whole: u32,
+}
+
+impl Darkroom {
+    pub fn new(edits_at_once: usize, memory_bytes: u64) -> Self {
+        let at_once = edits_at_once.clamp(1, Semaphore::MAX_PERMITS);
+        let most = u32::try_from(Semaphore::MAX_PERMITS).unwrap_or(u32::MAX);
+        let whole = u32::try_from(memory_bytes / MIB).unwrap_or(most).clamp(1, most);
+        Self {
+            places: Arc::new(Semaphore::new(at_once)),
+            memory: Arc::new(Semaphore::new(whole as usize)),
+            at_once,
+            whole,
+        }
+    }
+
+    pub fn at_once(&self) -> usize {
+        self.at_once
+    }
+
+    /// Runs an edit of a picture of so many pixels, before or after, whichever is more.
+    pub async fn develop<T: Send + 'static>(
+        &self,
+        pixels: u64,
+        work: impl FnOnce() -> Result<T, ImagingError> + Send + 'static,
+    ) -> Result<T, ToolError> {
+        let done = self.run(pixels.saturating_mul(BYTES_PER_PIXEL), work).await?;
+        if let Err(ImagingError::Failed { detail } | ImagingError::Damaged { detail, .. }) = &done {
+            tracing::debug!(detail, "a picture could not be edited");
+        }
+        Ok(done?)
+    }
+
+    /// Runs anything slow that takes about so much memory. Work that nobody waits for any more still runs to its
+    /// end, and keeps its place until then: a thread cannot be stopped.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        memory_bytes: u64,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, ToolError> {
+        let place = self.enter(memory_bytes).await?;
+        let done = tokio::task::spawn_blocking(move || {
+            let _place = place;
+            work()
+        });
+        done.await.map_err(|error| {
+            tracing::error!(%error, "work in the darkroom broke off");
+            ToolError::Trouble(
+                "This could not be processed: something broke on our side. Try another way, or another file."
+                    .to_owned(),
+            )
+        })
+    }
+
+    /// Memory first: whoever holds a place is never waiting for anything. Something larger than the whole room is
+    /// let in when the room is empty.
+    async fn enter(&self, memory_bytes: u64) -> Result<[OwnedSemaphorePermit; 2], ToolError> {
+        let share = u32::try_from(memory_bytes.div_ceil(MIB)).unwrap_or(u32::MAX);
+        let share = share.clamp(1, self.whole);
+        let closed = |_| ToolError::Trouble("Pictures cannot be edited any more: shutting down.".to_owned());
+        let memory = self
+            .memory
+            .clone()
+            .acquire_many_owned(share)
+            .await
+            .map_err(closed)?;
+        let place = self.places.clone().acquire_owned().await.map_err(closed)?;
+        Ok([memory, place])
+    }
+}

@@ -1,0 +1,183 @@
+//! The path all edits share: arguments first, then files within the scope, then pixels in the darkroom, then
+//! what was made is kept with its parent and its recipe. What an edit does to the pixels is in `edits`.
+
+use super::{
+    Output, Tool, ToolContext, ToolError, ToolResult, arguments,
+    outcome::{Failure, find_all, gather},
+    words,
+};
+use crate::{
+    attachments::NewFile,
+    domain::{Attachment, AttachmentSource, Recipe},
+    imaging::{self, ImagingError, Limits, Picture},
+    providers::ToolSpec,
+};
+use bytes::Bytes;
+use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// What edits add to file names. An edit of an edit swaps it, so that names do not grow with every step.
+const SUFFIXES: [&str; 8] = [
+    "highlighted",
+    "cropped",
+    "rotated",
+    "flipped",
+    "resized",
+    "grayscale",
+    "sepia",
+    "inverted",
+];
+const LONGEST_STEM: usize = 80;
+
+type Apply = dyn Fn(Picture, &Limits) -> Result<Picture, ImagingError> + Send + Sync;
+/// How many pixels come of a picture of this width and height.
+type Canvas = dyn Fn(f64, f64) -> f64 + Send + Sync;
+
+/// A tool that makes one picture out of each it is given.
+pub(super) struct EditTool {
+    pub spec: fn() -> ToolSpec,
+    pub plan: fn(&ToolSpec, &Value) -> Result<Plan, ToolError>,
+}
+
+/// An edit whose arguments are all checked: only the pictures can fail it now.
+pub(super) struct Plan {
+    pub images: Vec<String>,
+    /// As in "Cropped 2 images."
+    pub done: &'static str,
+    /// One of [`SUFFIXES`].
+    pub suffix: &'static str,
+    /// What was done, in a few words.
+    pub description: String,
+    pub canvas: Box<Canvas>,
+    pub apply: Box<Apply>,
+}
+
+/// For edits that do not enlarge.
+pub(super) fn same_canvas() -> Box<Canvas> {
+    Box::new(|width, height| width * height)
+}
+
+impl Tool for EditTool {
+    fn spec(&self) -> ToolSpec {
+        (self.spec)()
+    }
+
+    fn run<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        arguments: Value,
+    ) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
+        async move {
+            let spec = self.spec();
+            let plan = (self.plan)(&spec, &arguments)?;
+            let ids = arguments::ids("images", &plan.images)?;
+            let files = find_all(context, &ids).await?;
+            let edit = Edit {
+                context,
+                recipe: recipe(spec.name, &arguments),
+                canvas: plan.canvas,
+                apply: plan.apply.into(),
+                suffix: plan.suffix,
+                description: plan.description,
+            };
+            // No more at a time than the darkroom takes: each holds its file in memory while it waits.
+            let outcomes: Vec<_> = stream::iter(files.into_iter().map(|file| edit.one(file)))
+                .buffered(context.darkroom.at_once())
+                .collect()
+                .await;
+            gather(plan.done, outcomes)
+        }
+        .boxed()
+    }
+}
+
+fn recipe(tool: &str, arguments: &Value) -> Recipe {
+    let mut arguments = arguments::without_nulls(arguments);
+    if let Some(fields) = arguments.as_object_mut() {
+        fields.remove("images");
+    }
+    Recipe {
+        tool: tool.to_owned(),
+        arguments,
+    }
+}
+
+struct Edit<'a> {
+    context: &'a ToolContext,
+    recipe: Recipe,
+    canvas: Box<Canvas>,
+    apply: Arc<Apply>,
+    suffix: &'static str,
+    description: String,
+}
+
+impl Edit<'_> {
+    async fn one(&self, file: Result<Attachment, Failure>) -> Result<Output, Failure> {
+        let file = file?;
+        let made = self.develop(&file).await;
+        made.map(Output::Made).map_err(|error| Failure::of(&file, &error))
+    }
+
+    async fn develop(&self, file: &Attachment) -> Result<Attachment, ToolError> {
+        let limits = self.context.limits;
+        let pixels = self.pixels(file)?;
+        let bytes = self.context.attachments.bytes(file).await?;
+        let apply = self.apply.clone();
+        let work = move || {
+            let picture = imaging::decode(&bytes, &limits)?;
+            drop(bytes);
+            imaging::encode(&apply(picture, &limits)?)
+        };
+        let encoded = self.context.darkroom.develop(pixels, work).await?;
+        let made = NewFile {
+            bytes: Bytes::from(encoded.bytes),
+            filename: Some(derived_name(file, self.suffix, encoded.extension)),
+            description: Some(self.description.clone()),
+            source: AttachmentSource::Tool,
+            parents: vec![file.attachment_id],
+            recipe: Some(self.recipe.clone()),
+        };
+        Ok(self.context.attachments.keep(&self.context.scope, made).await?)
+    }
+
+    /// How many pixels the darkroom must make room for. What is not a picture, or too large a one, is refused
+    /// here, before it is loaded or anybody has to wait for it.
+    fn pixels(&self, file: &Attachment) -> Result<u64, ToolError> {
+        if !file.is_image() {
+            return Err(ToolError::BadArgument(format!(
+                "{} is {} file, not a picture.",
+                file.filename,
+                words::with_article(&file.mime_type)
+            )));
+        }
+        let side = |side: Option<i64>| u32::try_from(side.unwrap_or_default()).unwrap_or(u32::MAX);
+        let (width, height) = (side(file.width), side(file.height));
+        let limits = &self.context.limits;
+        limits.check(width, height)?;
+        let before = u64::from(width) * u64::from(height);
+        let after = (self.canvas)(f64::from(width), f64::from(height)) as u64;
+        Ok(before.max(after.min(limits.max_pixels)))
+    }
+}
+
+/// `eagle.jpg` highlighted → `eagle-highlighted.jpg`; that cropped → `eagle-cropped.jpg`.
+fn derived_name(parent: &Attachment, suffix: &str, extension: &str) -> String {
+    let name = parent.filename.trim();
+    let stem = match name.rsplit_once('.') {
+        Some((stem, end)) if end.len() <= 5 && end.chars().all(|c| c.is_ascii_alphanumeric()) => stem,
+        _ => name,
+    };
+    let stem = match stem.rsplit_once('-') {
+        // A person's own "hair-cropped.jpg" keeps its name.
+        Some((before, last)) if parent.recipe.is_some() && SUFFIXES.contains(&last) => before,
+        _ => stem,
+    };
+    let stem: String = stem.chars().take(LONGEST_STEM).collect();
+    let stem = if stem.trim().is_empty() {
+        "image"
+    } else {
+        stem.trim()
+    };
+    format!("{stem}-{suffix}.{extension}")
+}

@@ -1,0 +1,235 @@
+//! Choosing what is sent, and finding out about files. Their pixels and texts are read elsewhere.
+
+use super::{
+    Output, Tool, ToolContext, ToolError, ToolResult,
+    arguments::{self, id_list, object, refused},
+    words,
+};
+use crate::{
+    attachments::{AttachmentError, size},
+    domain::{Attachment, AttachmentSource},
+    providers::ToolSpec,
+};
+use chrono::{DateTime, Utc};
+use futures::{FutureExt as _, future::BoxFuture};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+const LISTED: u32 = 20;
+const MOST_LISTED: u32 = 50;
+const LONGEST_RECIPE: usize = 600;
+
+pub(super) fn tools() -> Vec<Box<dyn Tool>> {
+    vec![
+        Box::new(AttachToResponse),
+        Box::new(ListAttachments),
+        Box::new(GetAttachmentInfo),
+    ]
+}
+
+struct AttachToResponse;
+
+impl Tool for AttachToResponse {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "attach_to_response",
+            description: "Chooses which files go out with the answer, in this order, instead of what was just made. \
+                          Not needed for new images: those are sent by themselves. The last call counts.",
+            parameters: object(
+                json!({"attachment_ids": id_list("Attachment ids of this conversation, in the order to send them.")}),
+                &["attachment_ids"],
+            ),
+        }
+    }
+
+    fn run<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        arguments: Value,
+    ) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
+        #[derive(Deserialize)]
+        struct Arguments {
+            attachment_ids: Vec<String>,
+        }
+        async move {
+            let asked: Arguments = arguments::read(&self.spec().parameters, &arguments)?;
+            let mut ids = Vec::new();
+            for id in arguments::ids("attachment_ids", &asked.attachment_ids)? {
+                if !ids.contains(&id) {
+                    ids.push(id);
+                }
+            }
+            let place = context.scope.conversation();
+            let known = context.store.attachments(place, &ids).await;
+            let known: Vec<_> = known
+                .map_err(AttachmentError::from)?
+                .iter()
+                .map(|file| file.attachment_id)
+                .collect();
+            let unknown: Vec<_> = ids
+                .iter()
+                .filter(|id| !known.contains(id))
+                .map(ToString::to_string)
+                .collect();
+            if !unknown.is_empty() {
+                return Err(refused(format!(
+                    "Nothing was chosen, because this conversation has no attachment {}. Use ids exactly as markers \
+                     show them, or ask list_attachments.",
+                    unknown.join(", ")
+                )));
+            }
+            Ok(ToolResult {
+                text: format!("{} will be sent with the answer.", words::count(ids.len(), "file")),
+                outputs: ids.into_iter().map(Output::Known).collect(),
+            })
+        }
+        .boxed()
+    }
+}
+
+struct ListAttachments;
+
+impl Tool for ListAttachments {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "list_attachments",
+            description: "Lists the newest files of this conversation with their ids.",
+            parameters: object(
+                json!({
+                    "limit": {
+                        "type": "integer",
+                        "minimum": 1,
+                        "maximum": MOST_LISTED,
+                        "default": LISTED,
+                        "description": "How many, newest first.",
+                    },
+                }),
+                &[],
+            ),
+        }
+    }
+
+    fn run<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        arguments: Value,
+    ) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
+        #[derive(Deserialize)]
+        struct Arguments {
+            limit: Option<f64>,
+        }
+        async move {
+            let asked: Arguments = arguments::read(&self.spec().parameters, &arguments)?;
+            let limit = asked.limit.map_or(LISTED, |limit| limit as u32);
+            let place = context.scope.conversation();
+            let files = context
+                .store
+                .recent_attachments(place, DateTime::UNIX_EPOCH, limit.into())
+                .await
+                .map_err(AttachmentError::from)?;
+            if files.is_empty() {
+                return Ok(ToolResult::says("There are no files in this conversation yet."));
+            }
+            let now = Utc::now();
+            let mut lines = vec![format!(
+                "The newest {} of this conversation:",
+                words::count(files.len(), "file")
+            )];
+            lines.extend(files.iter().map(|file| line(file, now)));
+            Ok(ToolResult::says(lines.join("\n")))
+        }
+        .boxed()
+    }
+}
+
+fn line(file: &Attachment, now: DateTime<Utc>) -> String {
+    let mut facts = vec![file.mime_type.clone()];
+    facts.extend(dimensions(file));
+    facts.push(size(file.size.unsigned_abs()));
+    let source = match file.source {
+        AttachmentSource::User => "sent by the person",
+        AttachmentSource::Tool => "made here",
+    };
+    let age = words::age(now - file.created_at);
+    format!(
+        "- [{}] {} ({}) - {age}, {source}",
+        file.attachment_id,
+        file.filename,
+        facts.join(", ")
+    )
+}
+
+fn dimensions(file: &Attachment) -> Option<String> {
+    Some(format!("{}×{}", file.width?, file.height?))
+}
+
+struct GetAttachmentInfo;
+
+impl Tool for GetAttachmentInfo {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "get_attachment_info",
+            description: "Tells what is known of a file: name, type, size, age, where it came from and how it was made.",
+            parameters: object(
+                json!({"attachment_id": {"type": "string", "description": "An attachment id of this conversation."}}),
+                &["attachment_id"],
+            ),
+        }
+    }
+
+    fn run<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        arguments: Value,
+    ) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
+        #[derive(Deserialize)]
+        struct Arguments {
+            attachment_id: String,
+        }
+        async move {
+            let asked: Arguments = arguments::read(&self.spec().parameters, &arguments)?;
+            let id = arguments::id("attachment_id", &asked.attachment_id)?;
+            let file = context.attachments.find(&context.scope, id).await?;
+            let place = context.scope.conversation();
+            let parents = context.store.attachments(place, &file.parents).await;
+            let parents = parents.map_err(AttachmentError::from)?;
+            Ok(ToolResult::says(info(&file, &parents, Utc::now())))
+        }
+        .boxed()
+    }
+}
+
+fn info(file: &Attachment, parents: &[Attachment], now: DateTime<Utc>) -> String {
+    let mut lines = vec![
+        format!("id: {}", file.attachment_id),
+        format!("file name: {}", file.filename),
+        format!("type: {}", file.mime_type),
+    ];
+    lines.extend(dimensions(file).map(|dimensions| format!("dimensions: {dimensions}")));
+    lines.push(format!("size: {}", size(file.size.unsigned_abs())));
+    lines.push(format!(
+        "added: {} UTC ({})",
+        file.created_at.format("%Y-%m-%d %H:%M"),
+        words::age(now - file.created_at)
+    ));
+    lines.push(match (file.source, &file.recipe) {
+        (AttachmentSource::User, _) => "came from: the person".to_owned(),
+        (AttachmentSource::Tool, Some(recipe)) => format!("came from: {}", recipe.tool),
+        (AttachmentSource::Tool, None) => "came from: a tool".to_owned(),
+    });
+    lines.extend(
+        file.description
+            .as_ref()
+            .map(|text| format!("description: {text}")),
+    );
+    for id in &file.parents {
+        let parent = parents.iter().find(|parent| parent.attachment_id == *id);
+        let name = parent.map_or("deleted since", |parent| parent.filename.as_str());
+        lines.push(format!("made from: [{id}] {name}"));
+    }
+    if let Some(recipe) = &file.recipe {
+        let with = words::shortened(&recipe.arguments.to_string(), LONGEST_RECIPE);
+        lines.push(format!("made with: {} {with}", recipe.tool));
+    }
+    lines.join("\n")
+}

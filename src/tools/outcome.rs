@@ -1,0 +1,104 @@
+//! One result out of several images: what worked is returned, what did not is told by position, name and reason.
+
+use super::{Output, ToolContext, ToolError, ToolResult, words};
+use crate::{
+    attachments::AttachmentError,
+    domain::{Attachment, AttachmentId},
+};
+
+/// Why one image of a call gave nothing.
+#[derive(Debug)]
+pub(super) struct Failure {
+    filename: Option<String>,
+    why: String,
+}
+
+impl Failure {
+    pub(super) fn of(file: &Attachment, error: &ToolError) -> Self {
+        Self::says(file, error.told())
+    }
+
+    pub(super) fn says(file: &Attachment, why: String) -> Self {
+        Self {
+            filename: Some(file.filename.clone()),
+            why,
+        }
+    }
+
+    fn unknown(id: AttachmentId) -> Self {
+        Self {
+            filename: None,
+            why: ToolError::from(AttachmentError::Unknown(id)).told(),
+        }
+    }
+
+    /// The name, unless the reason tells it already.
+    fn name(&self) -> Option<&str> {
+        let name = self.filename.as_deref();
+        name.filter(|name| !self.why.contains(name))
+    }
+
+    fn alone(&self) -> String {
+        match self.name() {
+            Some(name) => format!("{name}: {}", self.why),
+            None => self.why.clone(),
+        }
+    }
+
+    fn at(&self, position: usize) -> String {
+        match self.name() {
+            Some(name) => format!("Image {position} ({name}) failed: {}", self.why),
+            None => format!("Image {position} failed: {}", self.why),
+        }
+    }
+}
+
+/// The files behind these ids, each looked for in this conversation only, in order.
+pub(super) async fn find_all(
+    context: &ToolContext,
+    ids: &[AttachmentId],
+) -> Result<Vec<Result<Attachment, Failure>>, ToolError> {
+    let place = context.scope.conversation();
+    let known = context.store.attachments(place, ids).await;
+    let known = known.map_err(AttachmentError::from)?;
+    let find = |id: &AttachmentId| {
+        let file = known.iter().find(|file| file.attachment_id == *id);
+        file.cloned().ok_or(Failure::unknown(*id))
+    };
+    Ok(ids.iter().map(find).collect())
+}
+
+/// `done` is how the text starts: "Cropped" gives "Cropped 2 images."
+pub(super) fn gather(done: &str, outcomes: Vec<Result<Output, Failure>>) -> Result<ToolResult, ToolError> {
+    let all = outcomes.len();
+    let mut outputs = Vec::new();
+    let mut failures = Vec::new();
+    for (index, outcome) in outcomes.into_iter().enumerate() {
+        match outcome {
+            Ok(output) => outputs.push(output),
+            Err(failure) => failures.push((index + 1, failure)),
+        }
+    }
+    if outputs.is_empty()
+        && let [(_, only)] = failures.as_slice()
+    {
+        return Err(ToolError::Trouble(only.alone()));
+    }
+    let told: Vec<_> = failures
+        .iter()
+        .map(|(position, failure)| failure.at(*position))
+        .collect();
+    if outputs.is_empty() {
+        return Err(ToolError::Trouble(told.join("\n")));
+    }
+    let mut text = if failures.is_empty() {
+        format!("{done} {}.", words::count(all, "image"))
+    } else {
+        format!("{done} {} of {all} images.", outputs.len())
+    };
+    for line in told {
+        text.push('\n');
+        text.push_str(&line);
+    }
+    Ok(ToolResult { text, outputs })
+}

@@ -1,0 +1,200 @@
+//! `read_text_attachment`: some lines of a text file, numbered and fenced, never more than a model can take in.
+
+use super::{
+    Tool, ToolContext, ToolError, ToolResult,
+    arguments::{self, object, refused},
+    plain_text, words,
+};
+use crate::{domain::Attachment, providers::ToolSpec};
+use futures::{FutureExt as _, future::BoxFuture};
+use regex::{Regex, RegexBuilder};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+const LINES: usize = 200;
+const MOST_LINES: usize = 1_000;
+const MOST_CHARACTERS: usize = 16_000;
+/// A matching line longer than this shows only the neighbourhood of its match.
+const LONGEST_MATCH: usize = 400;
+const LONGEST_PATTERN: u64 = 300;
+/// Of the compiled pattern, and of what matching it may keep in memory.
+const REGEX_BYTES: usize = 1 << 20;
+
+pub(super) struct ReadTextAttachment;
+
+#[derive(Deserialize)]
+struct Arguments {
+    attachment_id: String,
+    grep: Option<String>,
+    offset: Option<f64>,
+    limit: Option<f64>,
+}
+
+/// Which lines are wanted.
+struct Wish {
+    grep: Option<Regex>,
+    offset: usize,
+    limit: usize,
+}
+
+impl Tool for ReadTextAttachment {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "read_text_attachment",
+            description: "Reads lines of a text file (plain text, CSV, JSON, code, logs, …), or finds lines in it.",
+            parameters: object(
+                json!({
+                    "attachment_id": {"type": "string", "description": "An attachment id of this conversation."},
+                    "grep": {
+                        "type": "string",
+                        "minLength": 1,
+                        "maxLength": LONGEST_PATTERN,
+                        "description": "Only lines that match this regular expression, upper and lower case alike.",
+                    },
+                    "offset": {
+                        "type": "integer",
+                        "minimum": 0,
+                        "maximum": 1_000_000_000,
+                        "default": 0,
+                        "description": "How many lines (with grep: matching lines) to skip.",
+                    },
+                    "limit": {
+                        "type": "integer",
+                        "minimum": 1,
+                        "maximum": MOST_LINES,
+                        "default": LINES,
+                        "description": "How many lines to return at most; about 16,000 characters in all.",
+                    },
+                }),
+                &["attachment_id"],
+            ),
+        }
+    }
+
+    fn run<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        arguments: Value,
+    ) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
+        async move {
+            let asked: Arguments = arguments::read(&self.spec().parameters, &arguments)?;
+            let id = arguments::id("attachment_id", &asked.attachment_id)?;
+            let wish = Wish {
+                grep: asked.grep.as_deref().map(pattern).transpose()?,
+                offset: asked.offset.map_or(0, |offset| offset as usize),
+                limit: asked.limit.map_or(LINES, |limit| limit as usize),
+            };
+            let file = context.attachments.find(&context.scope, id).await?;
+            if !plain_text::may_be_text(&file.mime_type) {
+                return Err(no_text(&file));
+            }
+            let bytes = context.attachments.bytes(&file).await?;
+            let memory = bytes.len() as u64 * 3;
+            let read = move || plain_text::decode(&bytes).map(|text| wish.page(&text));
+            let page = context.darkroom.run(memory, read).await?;
+            let page = page.ok_or_else(|| no_text(&file))??;
+            Ok(ToolResult::says(format!("{}: {page}", file.filename)))
+        }
+        .boxed()
+    }
+}
+
+fn no_text(file: &Attachment) -> ToolError {
+    let kind = words::with_article(&file.mime_type);
+    refused(format!(
+        "{} is {kind} file, not text: it cannot be read line by line.",
+        file.filename
+    ))
+}
+
+fn pattern(grep: &str) -> Result<Regex, ToolError> {
+    RegexBuilder::new(grep)
+        .case_insensitive(true)
+        .size_limit(REGEX_BYTES)
+        .dfa_size_limit(REGEX_BYTES)
+        .build()
+        .map_err(|error| {
+            let why = match &error {
+                regex::Error::CompiledTooBig(_) => "it is too large; repeat less".to_owned(),
+                other => {
+                    let told = other.to_string();
+                    let last = told.lines().last().unwrap_or_default();
+                    last.trim_start_matches("error: ").to_owned()
+                }
+            };
+            refused(format!(
+                "grep {grep:?} is not a regular expression that works here: {why}. To find characters such as ( [ * + \
+                 ? . themselves, write a backslash before each."
+            ))
+        })
+}
+
+impl Wish {
+    fn page(&self, text: &str) -> Result<String, ToolError> {
+        let total = text.lines().count();
+        let whole = words::count(total, "line");
+        let numbered = text.lines().enumerate().map(|(index, line)| (index + 1, line));
+        let Some(grep) = &self.grep else {
+            return self.cut(numbered, "lines", total, "");
+        };
+        let matching: Vec<_> = numbered
+            .filter_map(|(number, line)| Some((number, around(line, grep.find(line)?.range()))))
+            .collect();
+        if matching.is_empty() {
+            return Ok(format!("none of its {whole} matches {:?}.", grep.as_str()));
+        }
+        let lines = matching.iter().map(|(number, line)| (*number, line.as_str()));
+        self.cut(
+            lines,
+            "matching lines",
+            matching.len(),
+            &format!(" (the file has {whole})"),
+        )
+    }
+
+    /// The wanted part of these lines, up to the size of an answer, and how to read on.
+    fn cut<'a>(
+        &self,
+        lines: impl Iterator<Item = (usize, &'a str)>,
+        what: &str,
+        all: usize,
+        note: &str,
+    ) -> Result<String, ToolError> {
+        if self.offset >= all {
+            return Err(refused(format!(
+                "offset is {}, but there are only {all} {what}{note}. Use an offset from 0 to {}.",
+                self.offset,
+                all.saturating_sub(1)
+            )));
+        }
+        let mut shown: Vec<String> = Vec::new();
+        let mut left = MOST_CHARACTERS;
+        for (number, line) in lines.skip(self.offset).take(self.limit) {
+            let line = format!("{number}: {line}");
+            let length = line.chars().count() + 1;
+            if length > left && !shown.is_empty() {
+                break;
+            }
+            shown.push(words::shortened(&line, left));
+            left = left.saturating_sub(length);
+        }
+        let end = self.offset + shown.len();
+        let mut said = format!("{what} {} to {end} of {all}{note}.", self.offset + 1);
+        if end < all {
+            said.push_str(&format!(" Read on with offset {end}."));
+        }
+        Ok(format!("{said}\n{}", words::fenced(&shown.join("\n"))))
+    }
+}
+
+/// A long line around the match in it.
+fn around(line: &str, found: std::ops::Range<usize>) -> String {
+    if line.chars().count() <= LONGEST_MATCH {
+        return line.to_owned();
+    }
+    let before = line[..found.start].chars().count();
+    let skipped = before.saturating_sub(LONGEST_MATCH / 4);
+    let rest: String = line.chars().skip(skipped).collect();
+    let start = if skipped > 0 { "…" } else { "" };
+    format!("{start}{}", words::shortened(&rest, LONGEST_MATCH))
+}

@@ -1,0 +1,136 @@
+//! All tools by name, and the one way to call them: whatever happens, the model gets a result it can act on.
+
+use super::{Output, Tool, ToolContext, ToolError, ToolResult, edits, files, history, read_text, words};
+use crate::providers::ToolSpec;
+use futures::FutureExt as _;
+use serde_json::Value;
+use std::{panic::AssertUnwindSafe, time::Duration};
+
+pub struct Registry {
+    tools: Vec<Box<dyn Tool>>,
+}
+
+/// What became of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Called {
+    /// What the model reads, markers included. Starts with `Error: ` when nothing worked.
+    pub text: String,
+    pub outputs: Vec<Output>,
+    pub failed: bool,
+}
+
+impl Registry {
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        let mut tools = edits::tools();
+        tools.push(Box::new(history::UndoEdit));
+        tools.extend(files::tools());
+        tools.push(Box::new(read_text::ReadTextAttachment));
+        Self::of(tools)
+    }
+
+    pub(super) fn of(tools: Vec<Box<dyn Tool>>) -> Self {
+        Self { tools }
+    }
+
+    /// Those tools that this agent may use.
+    pub fn specs(&self, allowed: impl Fn(&str) -> bool) -> Vec<ToolSpec> {
+        let specs = self.tools.iter().map(|tool| tool.spec());
+        specs.filter(|spec| allowed(spec.name)).collect()
+    }
+
+    pub fn names(&self) -> Vec<&'static str> {
+        self.tools.iter().map(|tool| tool.spec().name).collect()
+    }
+
+    /// `arguments` is the text the model wrote.
+    pub async fn call(
+        &self,
+        context: &ToolContext,
+        name: &str,
+        arguments: &str,
+        timeout: Duration,
+    ) -> Called {
+        let result = match self.find(name) {
+            Ok(tool) => match read(arguments) {
+                Ok(arguments) => attempt(tool, context, arguments, name, timeout).await,
+                Err(error) => Err(error),
+            },
+            Err(error) => Err(error),
+        };
+        match result {
+            Ok(result) => Called {
+                text: result.rendered(),
+                outputs: result.outputs,
+                failed: false,
+            },
+            Err(error) => Called {
+                text: format!("Error: {}", error.told()),
+                outputs: Vec::new(),
+                failed: true,
+            },
+        }
+    }
+
+    fn find(&self, name: &str) -> Result<&dyn Tool, ToolError> {
+        let found = self.tools.iter().find(|tool| tool.spec().name == name.trim());
+        found.map(|tool| &**tool).ok_or_else(|| {
+            let names = self.names();
+            let meant = words::nearest(name, names.iter().copied())
+                .map(|near| format!(" Did you mean {near}?"))
+                .unwrap_or_default();
+            let asked = words::shortened(name, 60);
+            ToolError::BadArgument(format!(
+                "There is no tool {asked:?}.{meant} The tools are: {}.",
+                names.join(", ")
+            ))
+        })
+    }
+}
+
+fn read(arguments: &str) -> Result<Value, ToolError> {
+    let text = arguments.trim();
+    if text.is_empty() {
+        return Ok(Value::Object(Default::default()));
+    }
+    let value: Value = serde_json::from_str(text).map_err(|error| {
+        ToolError::BadArgument(format!(
+            "The arguments are not JSON: {error}. Send one complete JSON object."
+        ))
+    })?;
+    match value {
+        Value::Null => Ok(Value::Object(Default::default())),
+        Value::Object(_) => Ok(value),
+        other => Err(ToolError::BadArgument(format!(
+            "The arguments are {}, but must be one JSON object with the arguments by name.",
+            super::arguments::kind(&other)
+        ))),
+    }
+}
+
+async fn attempt(
+    tool: &dyn Tool,
+    context: &ToolContext,
+    arguments: Value,
+    name: &str,
+    timeout: Duration,
+) -> Result<ToolResult, ToolError> {
+    let run = AssertUnwindSafe(async { tool.run(context, arguments).await }).catch_unwind();
+    match tokio::time::timeout(timeout, run).await {
+        Ok(Ok(result)) => result,
+        Ok(Err(panic)) => {
+            let detail = panic
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| panic.downcast_ref::<&str>().copied());
+            tracing::error!(tool = name, detail, "a tool panicked");
+            Err(ToolError::Trouble(format!(
+                "{name} broke off: a fault on our side, not of the arguments. Try another way, or say that it did \
+                 not work."
+            )))
+        }
+        Err(_) => Err(ToolError::Trouble(format!(
+            "{name} took longer than {timeout:?} and was given up. Try it with fewer or smaller files."
+        ))),
+    }
+}

@@ -1,0 +1,129 @@
+//! The darkroom's bounds: places, memory, and panics that stay inside.
+
+use super::*;
+use crate::{imaging::ImagingError, tools::ToolError};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+    mpsc,
+};
+use tokio::sync::oneshot;
+
+const MEGAPIXEL: u64 = 1 << 20;
+
+/// Work that says when it has begun and ends when told to.
+struct Held {
+    begun: oneshot::Receiver<()>,
+    end: mpsc::Sender<()>,
+    done: tokio::task::JoinHandle<Result<(), ToolError>>,
+}
+
+fn hold(darkroom: &Darkroom, pixels: u64) -> Held {
+    let (tell, begun) = oneshot::channel();
+    let (end, wait) = mpsc::channel();
+    let darkroom = darkroom.clone();
+    let done = tokio::spawn(async move {
+        let work = move || {
+            let _ = tell.send(());
+            let _ = wait.recv();
+            Ok(())
+        };
+        darkroom.develop(pixels, work).await
+    });
+    Held { begun, end, done }
+}
+
+/// Gives everything that could begin the chance to.
+async fn settle() {
+    for _ in 0..50 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn only_so_many_edits_run_at_a_time() {
+    let darkroom = Darkroom::new(2, 1 << 30);
+    let running = Arc::new(AtomicUsize::new(0));
+    let most = Arc::new(AtomicUsize::new(0));
+    let edits = (0..12).map(|_| {
+        let (running, most) = (running.clone(), most.clone());
+        darkroom.develop(1, move || {
+            most.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            std::thread::yield_now();
+            running.fetch_sub(1, Ordering::SeqCst);
+            Ok(())
+        })
+    });
+    for done in futures::future::join_all(edits).await {
+        done.unwrap();
+    }
+    assert!((1..=2).contains(&most.load(Ordering::SeqCst)));
+}
+
+#[tokio::test]
+async fn memory_is_shared_out_by_pixels() {
+    // Twelve bytes to a pixel: two pictures of two megapixels fit into 48 MiB, a third must wait.
+    let darkroom = Darkroom::new(10, 48 << 20);
+    let first = hold(&darkroom, 2 * MEGAPIXEL);
+    let second = hold(&darkroom, 2 * MEGAPIXEL);
+    first.begun.await.unwrap();
+    second.begun.await.unwrap();
+    let mut third = hold(&darkroom, 1);
+    settle().await;
+    assert!(third.begun.try_recv().is_err());
+    first.end.send(()).unwrap();
+    third.begun.await.unwrap();
+    for (end, done) in [(second.end, second.done), (third.end, third.done)] {
+        end.send(()).unwrap();
+        done.await.unwrap().unwrap();
+    }
+    first.done.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_picture_larger_than_the_whole_room_still_gets_in_alone() {
+    let darkroom = Darkroom::new(4, 16 << 20);
+    let huge = hold(&darkroom, u64::MAX);
+    huge.begun.await.unwrap();
+    let mut other = hold(&darkroom, 1);
+    settle().await;
+    assert!(other.begun.try_recv().is_err());
+    huge.end.send(()).unwrap();
+    other.begun.await.unwrap();
+    other.end.send(()).unwrap();
+    huge.done.await.unwrap().unwrap();
+    other.done.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn work_given_up_keeps_its_place_until_it_ends() {
+    let darkroom = Darkroom::new(1, 1 << 30);
+    let abandoned = hold(&darkroom, 1);
+    abandoned.begun.await.unwrap();
+    abandoned.done.abort();
+    let mut next = hold(&darkroom, 1);
+    settle().await;
+    assert!(next.begun.try_recv().is_err());
+    abandoned.end.send(()).unwrap();
+    next.begun.await.unwrap();
+    next.end.send(()).unwrap();
+    next.done.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_panic_costs_only_that_edit() {
+    let darkroom = Darkroom::new(1, 1 << 20);
+    for _ in 0..3 {
+        let broken = darkroom.develop::<()>(1, || panic!("secret detail")).await;
+        let Err(ToolError::Trouble(text)) = broken else {
+            panic!("{broken:?}");
+        };
+        assert!(!text.contains("secret"), "{text}");
+    }
+    assert_eq!(darkroom.develop(1, || Ok(7)).await.unwrap(), 7);
+    let refused = darkroom.develop::<()>(1, || Err(ImagingError::NotAnImage)).await;
+    assert!(matches!(
+        refused,
+        Err(ToolError::Imaging(ImagingError::NotAnImage))
+    ));
+}

@@ -1,0 +1,166 @@
+//! A conversation with files in it, and tools called the way the agent calls them.
+
+mod bad_arguments;
+mod darkroom;
+mod edits;
+mod files;
+mod history;
+mod read_text;
+mod registry;
+
+use super::{Called, Darkroom, Output, Registry, ToolContext};
+use crate::{
+    access::Scope,
+    attachments::{Attachments, Limits, NewFile, Objects},
+    domain::{
+        Attachment, AttachmentId, AttachmentSource, Conversation, InterfaceType, NewMessage, Recipe, Role,
+        UserId,
+    },
+    imaging,
+    store::Store,
+};
+use bytes::Bytes;
+use serde_json::Value;
+use std::{path::PathBuf, time::Duration};
+
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+pub struct World {
+    pub context: ToolContext,
+    pub registry: Registry,
+    pub objects: Objects,
+    _folder: tempfile::TempDir,
+}
+
+pub fn image_file(name: &str) -> Bytes {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/images")
+        .join(name);
+    std::fs::read(path).unwrap().into()
+}
+
+impl World {
+    pub async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("test.db").display());
+        let store = Store::open(&url).await.unwrap();
+        let limits = Limits {
+            max_file_bytes: 50 << 20,
+            max_conversation_bytes: 1 << 30,
+        };
+        let objects = Objects::open("memory://").unwrap();
+        let attachments = Attachments::new(store.clone(), objects.clone(), limits);
+        let context = ToolContext {
+            scope: Scope::local(Conversation::new(InterfaceType::Web, "c1")),
+            attachments,
+            store,
+            limits: imaging::Limits::default(),
+            darkroom: Darkroom::new(2, 512 << 20),
+        };
+        Self {
+            context,
+            registry: Registry::new(),
+            objects,
+            _folder: folder,
+        }
+    }
+
+    /// The same files and database, seen from another conversation.
+    pub fn elsewhere(&self) -> ToolContext {
+        ToolContext {
+            scope: Scope::local(Conversation::new(InterfaceType::Web, "c2")),
+            ..self.context.clone()
+        }
+    }
+
+    pub async fn sends(&self, name: &str, bytes: impl Into<Bytes>) -> AttachmentId {
+        let file = NewFile::from_person(bytes.into(), Some(name.to_owned()));
+        self.add(file).await
+    }
+
+    pub async fn sends_image(&self, name: &str) -> AttachmentId {
+        self.sends(name, image_file(name)).await
+    }
+
+    /// A file as some tool might have made it, from parents that need not exist.
+    pub async fn made_from(&self, name: &str, parents: Vec<AttachmentId>) -> AttachmentId {
+        self.add(NewFile {
+            source: AttachmentSource::Tool,
+            parents,
+            recipe: Some(Recipe {
+                tool: "some_tool".into(),
+                arguments: Value::Null,
+            }),
+            ..NewFile::from_person(image_file("jpeg_gray.jpg"), Some(name.to_owned()))
+        })
+        .await
+    }
+
+    async fn add(&self, file: NewFile) -> AttachmentId {
+        let kept = self
+            .context
+            .attachments
+            .keep(&self.context.scope, file)
+            .await
+            .unwrap();
+        let id = kept.attachment_id;
+        self.file(Role::User, &[kept]).await;
+        id
+    }
+
+    async fn file(&self, role: Role, made: &[Attachment]) {
+        let place = self.context.scope.conversation();
+        let user = UserId("local".into());
+        let session = self.context.store.ensure_session(place, &user).await.unwrap();
+        let message = NewMessage {
+            attachments: made.iter().map(|file| file.attachment_id).collect(),
+            ..NewMessage::new(place.clone(), session, role, "")
+        };
+        self.context.store.add_message_with(&message, made).await.unwrap();
+    }
+
+    pub async fn call(&self, tool: &str, arguments: Value) -> Called {
+        let text = arguments.to_string();
+        self.registry.call(&self.context, tool, &text, PATIENCE).await
+    }
+
+    /// The text of a call that must fail.
+    pub async fn refused(&self, tool: &str, arguments: Value) -> String {
+        let called = self.call(tool, arguments).await;
+        assert!(called.failed && called.outputs.is_empty(), "{called:?}");
+        called
+            .text
+            .strip_prefix("Error: ")
+            .expect(&called.text)
+            .to_owned()
+    }
+
+    /// What a call that must succeed made, filed as the agent does it.
+    pub async fn makes(&self, tool: &str, arguments: Value) -> Vec<Attachment> {
+        let called = self.call(tool, arguments).await;
+        assert!(!called.failed, "{}", called.text);
+        let made: Vec<_> = called
+            .outputs
+            .into_iter()
+            .filter_map(|output| match output {
+                Output::Made(file) => Some(file),
+                Output::Known(_) => None,
+            })
+            .collect();
+        self.file(Role::Tool, &made).await;
+        made
+    }
+
+    pub async fn picture(&self, file: &Attachment) -> imaging::Picture {
+        let bytes = self.context.attachments.bytes(file).await.unwrap();
+        imaging::decode(&bytes, &self.context.limits).unwrap()
+    }
+
+    pub async fn found(&self, id: AttachmentId) -> Attachment {
+        self.context
+            .attachments
+            .find(&self.context.scope, id)
+            .await
+            .unwrap()
+    }
+}

@@ -1,0 +1,186 @@
+//! Whatever is called and however it ends, there is a result to act on.
+
+use super::*;
+use crate::{
+    providers::ToolSpec,
+    tools::{Tool, ToolError, ToolResult},
+};
+use futures::{FutureExt as _, future::BoxFuture};
+use serde_json::json;
+
+/// A tool that ends badly.
+struct Ends(&'static str);
+
+impl Tool for Ends {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: self.0,
+            description: "",
+            parameters: json!({}),
+        }
+    }
+
+    fn run<'a>(&'a self, _: &'a ToolContext, _: Value) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
+        match self.0 {
+            "panics_at_once" => panic!("secret detail"),
+            "panics_later" => async { panic!("secret detail") }.boxed(),
+            _ => futures::future::pending().boxed(),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_panic_or_a_hang_becomes_a_result() {
+    let mut world = World::new().await;
+    world.registry = Registry::of(vec![
+        Box::new(Ends("panics_at_once")),
+        Box::new(Ends("panics_later")),
+        Box::new(Ends("hangs")),
+    ]);
+    for name in ["panics_at_once", "panics_later"] {
+        let text = world.refused(name, json!({})).await;
+        assert!(text.starts_with(&format!("{name} broke off")), "{text}");
+        assert!(!text.contains("secret"), "{text}");
+    }
+    let soon = Duration::from_millis(20);
+    let called = world.registry.call(&world.context, "hangs", "{}", soon).await;
+    assert_eq!(
+        called.text,
+        "Error: hangs took longer than 20ms and was given up. Try it with fewer or smaller files."
+    );
+    assert!(called.failed);
+}
+
+#[tokio::test]
+async fn an_unknown_tool_is_answered_with_the_nearest_and_all_names() {
+    let world = World::new().await;
+    let text = world.refused("crop", json!({})).await;
+    assert!(
+        text.starts_with(
+            "There is no tool \"crop\". Did you mean crop_image? The tools are: highlight_image, "
+        ),
+        "{text}"
+    );
+    let text = world.refused("summon_dragon", json!({})).await;
+    assert!(!text.contains("Did you mean"), "{text}");
+    for name in world.registry.names() {
+        assert!(text.contains(name));
+    }
+}
+
+#[tokio::test]
+async fn arguments_that_are_no_json_object_are_told_what_was_wrong_where() {
+    let world = World::new().await;
+    for (arguments, expected) in [
+        (
+            "{\"images\": [",
+            "Error: The arguments are not JSON: EOF while parsing a list at line 1 column 12.",
+        ),
+        (
+            "rotate it",
+            "Error: The arguments are not JSON: expected value at line 1 column 1.",
+        ),
+        (
+            "[1]",
+            "Error: The arguments are a list, but must be one JSON object",
+        ),
+        (
+            "\"x\"",
+            "Error: The arguments are text, but must be one JSON object",
+        ),
+        ("", "Error: degrees is missing: a number from -360 to 360."),
+        ("null", "Error: images is missing"),
+    ] {
+        let called = world
+            .registry
+            .call(&world.context, "rotate_image", arguments, PATIENCE)
+            .await;
+        let first = called
+            .text
+            .replace("images is missing: a list of 1 to 20 items.\n", "");
+        let matches = first.starts_with(expected) || called.text.starts_with(expected);
+        assert!(called.failed && matches, "{arguments}: {}", called.text);
+    }
+    let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    let called = world
+        .registry
+        .call(&world.context, "rotate_image", &deep, PATIENCE)
+        .await;
+    assert!(called.failed);
+    let called = world
+        .registry
+        .call(&world.context, "list_attachments", " ", PATIENCE)
+        .await;
+    assert!(!called.failed, "{}", called.text);
+}
+
+#[test]
+fn specs_are_those_allowed_and_each_schema_is_closed() {
+    let registry = Registry::new();
+    let specs = registry.specs(|_| true);
+    let names: Vec<_> = specs.iter().map(|spec| spec.name).collect();
+    assert_eq!(names, registry.names());
+    assert_eq!(
+        names,
+        [
+            "highlight_image",
+            "crop_image",
+            "rotate_image",
+            "flip_image",
+            "resize_image",
+            "filter_image",
+            "undo_edit",
+            "attach_to_response",
+            "list_attachments",
+            "get_attachment_info",
+            "read_text_attachment",
+        ]
+    );
+    for spec in &specs {
+        assert_eq!(spec.parameters["type"], "object", "{}", spec.name);
+        assert_eq!(spec.parameters["additionalProperties"], false, "{}", spec.name);
+        assert!(spec.parameters["required"].is_array(), "{}", spec.name);
+        let properties = spec.parameters["properties"].as_object().unwrap();
+        for required in spec.parameters["required"].as_array().unwrap() {
+            assert!(
+                properties.contains_key(required.as_str().unwrap()),
+                "{}",
+                spec.name
+            );
+        }
+        assert!(
+            !spec.description.is_empty() && spec.description.len() < 300,
+            "{}",
+            spec.name
+        );
+    }
+    let only: Vec<_> = registry.specs(|name| name == "flip_image");
+    assert_eq!(only.len(), 1);
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_be_reached_is_told_without_its_details() {
+    let world = World::new().await;
+    let error = crate::store::StoreError::Unusable("postgres://bot:hunter2@db".into());
+    let told = ToolError::from(crate::attachments::AttachmentError::from(error)).told();
+    assert_eq!(told, "Files cannot be reached just now. Try again in a moment.");
+    let image = world.sends_image("photo_rocket.jpg").await;
+    let lost = Attachments::new(
+        world.context.store.clone(),
+        Objects::open("memory://").unwrap(),
+        world.context.attachments.limits(),
+    );
+    let context = ToolContext {
+        attachments: lost,
+        ..world.context.clone()
+    };
+    let arguments = json!({"images": [image], "degrees": 90}).to_string();
+    let called = world
+        .registry
+        .call(&context, "rotate_image", &arguments, PATIENCE)
+        .await;
+    assert_eq!(
+        called.text,
+        "Error: photo_rocket.jpg: The file is gone from the attachment store."
+    );
+}

@@ -1,0 +1,65 @@
+//! Stored files for the browser, served so that a hostile one cannot run: only pictures are shown, the rest is saved.
+
+use super::Site;
+use crate::{domain::AttachmentId, imaging};
+use axum::{
+    extract::{Path, Query, State},
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde::Deserialize;
+use std::sync::Arc;
+use tracing::warn;
+
+const SHOWN: [&str; 4] = ["image/jpeg", "image/png", "image/webp", "image/gif"];
+
+#[derive(Deserialize)]
+pub struct View {
+    /// Longest side of a thumbnail.
+    size: Option<u32>,
+}
+
+pub async fn attachment(
+    State(site): State<Arc<Site>>,
+    Path(id): Path<AttachmentId>,
+    Query(view): Query<View>,
+) -> Response {
+    match load(&site, id, view.size).await {
+        Ok(response) => response,
+        Err(status) => status.into_response(),
+    }
+}
+
+async fn load(site: &Site, id: AttachmentId, size: Option<u32>) -> Result<Response, StatusCode> {
+    let unavailable = |error: &dyn std::fmt::Display| {
+        warn!(%error, "a file could not be served");
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    let found = site.store.attachment_anywhere(id).await.map_err(|e| unavailable(&e))?;
+    let attachment = found.ok_or(StatusCode::NOT_FOUND)?;
+    let bytes = site.attachments.bytes(&attachment).await.map_err(|e| unavailable(&e))?;
+    if let (Some(size), Some(width), Some(height)) = (size, attachment.width, attachment.height) {
+        let (limits, longest) = (site.picture_limits, size.clamp(16, 2048));
+        let work = move || imaging::downscale_for_view(&bytes, &limits, longest);
+        let small = site.darkroom.develop(width as u64 * height as u64, work).await;
+        let small = small.map_err(|_| StatusCode::UNSUPPORTED_MEDIA_TYPE)?;
+        return Ok(served(small.bytes.into(), small.mime, None));
+    }
+    let shown = SHOWN.contains(&attachment.mime_type.as_str());
+    let mime = if shown { attachment.mime_type.as_str() } else { "application/octet-stream" };
+    Ok(served(bytes, mime, (!shown).then_some(attachment.filename.as_str())))
+}
+
+fn served(bytes: bytes::Bytes, mime: &str, save_as: Option<&str>) -> Response {
+    let mut response = bytes.into_response();
+    let headers = response.headers_mut();
+    let value = |text: &str| HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static("application/octet-stream"));
+    headers.insert(header::CONTENT_TYPE, value(mime));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=31536000, immutable"));
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'; sandbox"));
+    if let Some(name) = save_as {
+        let safe: String = name.chars().map(|c| if c.is_ascii_graphic() && c != '"' && c != '\\' { c } else { '_' }).collect();
+        headers.insert(header::CONTENT_DISPOSITION, value(&format!("attachment; filename=\"{safe}\"")));
+    }
+    response
+}

@@ -1,0 +1,87 @@
+//! The local page: upload a photo, ask for an edit, see the result, reply to any picture. It enters the walk where
+//! Telegram does, at the filing of messages, and shows what the history holds.
+
+mod files;
+mod guard;
+mod page;
+mod post;
+
+use crate::{
+    agent::Turns,
+    attachments::Attachments,
+    domain::{Conversation, InterfaceType, UserId},
+    imaging,
+    store::Store,
+    tools::Darkroom,
+};
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    middleware,
+    routing::{get, post},
+};
+use std::{net::SocketAddr, sync::Arc};
+use tokio::net::TcpListener;
+use tracing::error;
+
+/// What the page needs of the rest.
+pub struct Site {
+    pub store: Store,
+    pub attachments: Attachments,
+    pub turns: Arc<Turns>,
+    pub darkroom: Darkroom,
+    pub picture_limits: imaging::Limits,
+    /// The agent that new turns go to.
+    pub agent_id: String,
+}
+
+/// One upload of the page: an album and a little more.
+const MOST_FILES: u64 = 12;
+
+/// The one person who sits at this machine.
+fn local_user() -> UserId {
+    UserId("local".into())
+}
+
+/// Their one conversation; `/new` starts another session in it.
+fn local_conversation() -> Conversation {
+    Conversation::new(InterfaceType::Web, "local")
+}
+
+pub struct Server {
+    pub address: SocketAddr,
+    listener: TcpListener,
+    router: Router,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the page cannot listen on {address}: {why}. Choose another web.listen, or null for no page.")]
+pub struct BindError {
+    address: SocketAddr,
+    why: String,
+}
+
+pub async fn bind(address: SocketAddr, site: Site) -> Result<Server, BindError> {
+    let trouble = |error: std::io::Error| BindError { address, why: error.to_string() };
+    let listener = TcpListener::bind(address).await.map_err(trouble)?;
+    let bound = listener.local_addr().map_err(trouble)?;
+    let most = site.attachments.limits().max_file_bytes.saturating_mul(MOST_FILES);
+    let router = Router::new()
+        .route("/", get(page::show).post(post::message))
+        .route("/new", post(post::new_conversation))
+        .route("/attachments/{id}", get(files::attachment))
+        .route("/style.css", get(page::style))
+        .route("/healthz", get(|| async { "ok" }))
+        .layer(DefaultBodyLimit::max(usize::try_from(most).unwrap_or(usize::MAX)))
+        .layer(middleware::from_fn(guard::local_only))
+        .with_state(Arc::new(site));
+    Ok(Server { address: bound, listener, router })
+}
+
+impl Server {
+    pub async fn run(self) {
+        if let Err(error) = axum::serve(self.listener, self.router).await {
+            error!(%error, "the page stopped");
+        }
+    }
+}

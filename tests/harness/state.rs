@@ -1,0 +1,238 @@
+//! What is true in the world: chats, messages, files, waiting updates and everything the bot has called.
+//! Changed under one lock; every change wakes whoever waits for one.
+
+use super::{
+    PATIENCE,
+    faults::Rule,
+    files::StoredFile,
+    received::{Call, Received},
+};
+use serde_json::{Value, json};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
+    fmt::Write,
+    sync::{Mutex, MutexGuard},
+};
+use tokio::sync::watch;
+
+pub const BOT_ID: i64 = 7_000_001;
+pub const BOT_NAME: &str = "photothread_bot";
+
+pub struct Shared {
+    pub token: String,
+    state: Mutex<State>,
+    changed: watch::Sender<()>,
+}
+
+impl Shared {
+    pub fn new(token: String) -> Shared {
+        Shared {
+            token,
+            state: Mutex::default(),
+            changed: watch::Sender::new(()),
+        }
+    }
+
+    pub fn look(&self) -> MutexGuard<'_, State> {
+        // A failed assertion under the lock must not hide behind a poisoned mutex in the next one.
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    pub fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let outcome = change(&mut self.look());
+        self.changed.send_replace(());
+        outcome
+    }
+
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// Waits until `seen` finds what it looks for; `what` completes "waited for …" if it never does.
+    pub async fn wait<T>(&self, what: &str, mut seen: impl FnMut(&mut State) -> Option<T>) -> T {
+        let mut changes = self.changes();
+        let search = async {
+            loop {
+                changes.mark_unchanged();
+                if let Some(found) = seen(&mut self.look()) {
+                    return found;
+                }
+                let _ = changes.changed().await;
+            }
+        };
+        match tokio::time::timeout(PATIENCE, search).await {
+            Ok(found) => found,
+            Err(_) => {
+                let story = self.look().story();
+                panic!("waited {PATIENCE:?} for {what}, in vain. What the world saw:\n{story}")
+            }
+        }
+    }
+}
+
+pub struct Update {
+    pub id: i64,
+    pub body: Value,
+}
+
+#[derive(Default)]
+pub struct State {
+    pub chats: BTreeMap<i64, Chat>,
+    pub files: HashMap<String, StoredFile>,
+    pub updates: VecDeque<Update>,
+    /// Updates that exist but are not shown to the bot yet.
+    pub held_back: Option<Vec<Update>>,
+    pub confirmed_offset: i64,
+    pub allowed_updates: Option<Vec<String>>,
+    /// Counts getUpdates calls, so that an earlier one notices that a later one has come.
+    pub polls: u64,
+    pub calls: Vec<Call>,
+    pub rules: Vec<Rule>,
+    pub commands: HashMap<String, Value>,
+    pub open_callbacks: HashSet<String>,
+    last_update: i64,
+    last_number: u64,
+}
+
+pub struct Chat {
+    pub info: Value,
+    pub members: BTreeMap<i64, Value>,
+    pub messages: BTreeMap<i32, Value>,
+    last_message_id: i32,
+    /// One entry per send: an album is one entry with several messages.
+    pub deliveries: Vec<Vec<Received>>,
+    pub deliveries_read: usize,
+    pub edits: Vec<Received>,
+    pub edits_read: usize,
+    pub deleted: Vec<i32>,
+    pub actions: Vec<String>,
+    /// Why the bot may not write here, as Telegram words it.
+    pub closed: Option<&'static str>,
+}
+
+impl Chat {
+    pub fn new(info: Value) -> Chat {
+        Chat {
+            info,
+            members: BTreeMap::new(),
+            messages: BTreeMap::new(),
+            last_message_id: 0,
+            deliveries: Vec::new(),
+            deliveries_read: 0,
+            edits: Vec::new(),
+            edits_read: 0,
+            deleted: Vec::new(),
+            actions: Vec::new(),
+            closed: None,
+        }
+    }
+
+    pub fn next_message_id(&mut self) -> i32 {
+        self.last_message_id += 1;
+        self.last_message_id
+    }
+
+    /// Leaves a gap, as deleted messages and other devices do.
+    pub fn skip_message_ids(&mut self, count: i32) {
+        self.last_message_id += count;
+    }
+
+    pub fn is_private(&self) -> bool {
+        self.info["type"] == "private"
+    }
+}
+
+impl State {
+    pub fn chat(&mut self, id: i64) -> &mut Chat {
+        self.chats
+            .get_mut(&id)
+            .unwrap_or_else(|| panic!("no chat {id} in this world"))
+    }
+
+    /// A number no other thing in this world has.
+    pub fn fresh_number(&mut self) -> u64 {
+        self.last_number += 1;
+        self.last_number
+    }
+
+    /// Queues an update of this kind; one the bot has not asked for vanishes, as at Telegram.
+    pub fn publish(&mut self, kind: &str, content: Value) -> i64 {
+        let wanted = match &self.allowed_updates {
+            Some(kinds) => kinds.iter().any(|wanted| wanted == kind),
+            None => !matches!(
+                kind,
+                "chat_member" | "message_reaction" | "message_reaction_count"
+            ),
+        };
+        let id = self.next_update_id();
+        if wanted {
+            self.queue(Update {
+                id,
+                body: json!({ "update_id": id, kind: content }),
+            });
+        }
+        id
+    }
+
+    /// Queues an update exactly as given, only with an id.
+    pub fn publish_raw(&mut self, mut body: Value) -> i64 {
+        let id = self.next_update_id();
+        body["update_id"] = id.into();
+        self.queue(Update { id, body });
+        id
+    }
+
+    fn next_update_id(&mut self) -> i64 {
+        self.last_update = self.last_update.max(99_999) + 1;
+        self.last_update
+    }
+
+    fn queue(&mut self, update: Update) {
+        match &mut self.held_back {
+            Some(held) => held.push(update),
+            None => self.updates.push_back(update),
+        }
+    }
+
+    pub fn last_update_id(&self) -> i64 {
+        self.last_update
+    }
+
+    /// All that happened, for the message of a failed test.
+    pub fn story(&self) -> String {
+        let mut story = String::new();
+        for call in self.calls.iter().filter(|call| call.method != "getUpdates") {
+            let _ = writeln!(story, "  call {call}");
+        }
+        let polls = self
+            .calls
+            .iter()
+            .filter(|call| call.method == "getUpdates")
+            .count();
+        let _ = writeln!(
+            story,
+            "  getUpdates ×{polls}, confirmed below {}",
+            self.confirmed_offset
+        );
+        for update in &self.updates {
+            let _ = writeln!(story, "  update {} not confirmed", update.id);
+        }
+        let held = self.held_back.as_ref().map_or(0, Vec::len);
+        let _ = writeln!(
+            story,
+            "  {held} updates held back, {} faults still waiting",
+            self.rules.len()
+        );
+        for (id, chat) in &self.chats {
+            for (index, message) in chat.deliveries.iter().enumerate() {
+                let read = if index < chat.deliveries_read {
+                    "read"
+                } else {
+                    "unread"
+                };
+                let _ = writeln!(story, "  chat {id} {read}: {message:?}");
+            }
+        }
+        story
+    }
+}

@@ -1,0 +1,202 @@
+//! The world as a test holds it: start it, put people in it, order faults, read what the bot did.
+
+use super::{
+    api,
+    faults::{Next, RateLimits},
+    people::{Group, Person, User},
+    received::{Call, Received},
+    server::Server,
+    state::{BOT_ID, BOT_NAME, Shared, State},
+};
+use serde_json::Value;
+use std::sync::Arc;
+
+pub struct World {
+    shared: Arc<Shared>,
+    server: Server,
+}
+
+impl World {
+    /// Telegram with one bot registered and nobody in it. It lives on a thread of its own until dropped.
+    pub async fn start() -> World {
+        let shared = Arc::new(Shared::new(format!("{BOT_ID}:AAE-the-token-of-the-test-world")));
+        let server = Server::start(api::router(shared.clone()));
+        World { shared, server }
+    }
+
+    pub fn api_url(&self) -> String {
+        self.server.url()
+    }
+
+    pub fn token(&self) -> &str {
+        &self.shared.token
+    }
+
+    /// The bot's name for `@mentions`, without the `@`.
+    pub fn bot_name(&self) -> &'static str {
+        BOT_NAME
+    }
+
+    pub fn private_chat(&self, user: User) -> Person {
+        Person::in_private(self.shared.clone(), user)
+    }
+
+    pub fn group(&self, title: &str) -> Group {
+        Group::new(self.shared.clone(), title)
+    }
+
+    /// Orders a fault for the next call of this method; downloads of files are the method `"download"`.
+    pub fn next(&self, method: &str) -> Next<'_> {
+        Next::new(&self.shared, method)
+    }
+
+    /// As [`World::next`], for whichever kind of message is sent next.
+    pub fn next_send(&self) -> Next<'_> {
+        Next::any_send(&self.shared)
+    }
+
+    /// From now on updates are made but not shown to the bot.
+    pub fn hold_updates(&self) {
+        self.shared.change(|state| {
+            state.held_back.get_or_insert_default();
+        });
+    }
+
+    /// Shows the bot all updates that were held back.
+    pub fn release_updates(&self) {
+        self.shared.change(|state| {
+            let held = state.held_back.take().unwrap_or_default();
+            state.updates.extend(held);
+        });
+    }
+
+    /// Shows the bot this as an update, however strange; only `update_id` is set. Returns that id.
+    pub fn raw_update(&self, body: Value) -> i64 {
+        self.shared.change(|state| state.publish_raw(body))
+    }
+
+    /// Leaves a gap in the message ids of a chat.
+    pub fn skip_message_ids(&self, chat_id: i64, count: i32) {
+        self.shared
+            .change(|state| state.chat(chat_id).skip_message_ids(count));
+    }
+
+    /// The highest offset the bot has acknowledged: every update below it is forgotten here.
+    pub fn confirmed_offset(&self) -> i64 {
+        self.shared.look().confirmed_offset
+    }
+
+    pub async fn wait_for_confirmed(&self, update_id: i64) {
+        let what = format!("update {update_id} to be confirmed");
+        self.shared
+            .wait(&what, |state| (state.confirmed_offset > update_id).then_some(()))
+            .await;
+    }
+
+    /// Waits until the bot has acknowledged every update there is: it has them, not necessarily done them.
+    pub async fn wait_until_all_confirmed(&self) {
+        let all = |state: &mut State| {
+            let held = state.held_back.as_ref().is_some_and(|held| !held.is_empty());
+            (!held && state.updates.is_empty()).then_some(())
+        };
+        self.shared.wait("all updates to be confirmed", all).await;
+    }
+
+    /// Waits until the bot has called a method this often, answered or not.
+    pub async fn wait_for_calls(&self, method: &str, count: usize) {
+        let what = format!("{count} × {method}");
+        let enough = |state: &mut State| {
+            let calls = state.calls.iter().filter(|call| call.method == method);
+            (calls.count() >= count).then_some(())
+        };
+        self.shared.wait(&what, enough).await;
+    }
+
+    /// Waits until a caller of this method has gone away without an answer, as a killed bot does.
+    pub async fn wait_for_hang_up(&self, method: &str) {
+        let what = format!("the caller of {method} to hang up");
+        let gone = |call: &Call| call.method == method && matches!(call.answer, Some((api::HUNG_UP, _)));
+        self.shared
+            .wait(&what, |state| state.calls.iter().any(gone).then_some(()))
+            .await;
+    }
+
+    /// How often the bot has called a method, answered or not; downloads count as `"download"`.
+    pub fn calls(&self, method: &str) -> usize {
+        self.shared
+            .look()
+            .calls
+            .iter()
+            .filter(|call| call.method == method)
+            .count()
+    }
+
+    pub fn all_calls(&self) -> Vec<Call> {
+        self.shared.look().calls.clone()
+    }
+
+    /// Calls that were answered with an error, such as a limit the bot broke.
+    pub fn refused_calls(&self) -> Vec<Call> {
+        let refused = |call: &&Call| {
+            call.answer
+                .as_ref()
+                .is_some_and(|(status, _)| ![200, api::HUNG_UP].contains(status))
+        };
+        self.shared.look().calls.iter().filter(refused).cloned().collect()
+    }
+
+    /// Every message the bot has sent to a chat, read or not, as it was when sent.
+    pub fn sends_to(&self, chat_id: i64) -> Vec<Received> {
+        self.shared.look().chat(chat_id).deliveries.concat()
+    }
+
+    /// A message as it stands now, if it was not deleted.
+    pub fn message(&self, chat_id: i64, message_id: i32) -> Option<Received> {
+        let state = self.shared.look();
+        state
+            .find_message(chat_id, message_id.into())
+            .map(|message| state.received(message))
+    }
+
+    pub fn deleted_in(&self, chat_id: i64) -> Vec<i32> {
+        self.shared.look().chat(chat_id).deleted.clone()
+    }
+
+    /// The "typing…" and its like that a chat has seen.
+    pub fn actions(&self, chat_id: i64) -> Vec<String> {
+        self.shared.look().chat(chat_id).actions.clone()
+    }
+
+    /// Waits until the bot has answered this press of a button.
+    pub async fn wait_for_callback_answer(&self, query_id: &str) {
+        let what = format!("an answer to {query_id}");
+        self.shared
+            .wait(&what, |state| {
+                (!state.open_callbacks.contains(query_id)).then_some(())
+            })
+            .await;
+    }
+
+    /// The commands the bot registered for everybody.
+    pub fn commands(&self) -> Vec<String> {
+        let state = self.shared.look();
+        let default = state
+            .commands
+            .iter()
+            .filter(|(scope, _)| scope.contains(r#""default""#));
+        let listed = default.filter_map(|(_, commands)| commands.as_array()).flatten();
+        listed
+            .filter_map(|command| command["command"].as_str().map(Into::into))
+            .collect()
+    }
+
+    /// Where the bot sent faster than these limits, in words; empty if it kept the pace.
+    pub fn rate_violations(&self, limits: RateLimits) -> Vec<String> {
+        limits.violations(&self.shared.look().calls)
+    }
+
+    /// Everything so far in words, for a failure message of the test's own.
+    pub fn story(&self) -> String {
+        self.shared.look().story()
+    }
+}
