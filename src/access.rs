@@ -25,18 +25,12 @@ pub struct Scope {
 impl Scope {
     /// A turn is only ever filed for a person who was admitted.
     pub fn of_turn(turn: &Turn) -> Self {
-        Self {
-            conversation: turn.conversation.clone(),
-            user: turn.user_id.clone(),
-        }
+        Self { conversation: turn.conversation.clone(), user: turn.user_id.clone() }
     }
 
     /// The person at this machine's own page.
     pub fn local(conversation: Conversation) -> Self {
-        Self {
-            conversation,
-            user: UserId("local".into()),
-        }
+        Self { conversation, user: UserId("local".into()) }
     }
 
     pub fn conversation(&self) -> &Conversation {
@@ -85,13 +79,7 @@ impl Access {
         let allowed: HashSet<UserId> = allowed.into_iter().collect();
         let closed = everyone || !allowed.is_empty() || !store.owners(interface).await?.is_empty();
         let code = (!closed).then(new_code);
-        Ok(Self {
-            store,
-            allowed,
-            everyone,
-            interface,
-            code: Mutex::new(code),
-        })
+        Ok(Self { store, allowed, everyone, interface, code: Mutex::new(code) })
     }
 
     /// The code to print at start-up, while there is no owner.
@@ -100,22 +88,15 @@ impl Access {
     }
 
     fn code(&self) -> std::sync::MutexGuard<'_, Option<String>> {
-        self.code
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.code.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     pub async fn admit(&self, conversation: &Conversation, user: &UserId) -> Result<Admission, StoreError> {
         if self.everyone || self.allowed.contains(user) || self.is_owner(user).await? {
-            return Ok(Admission::Welcome(Scope {
-                conversation: conversation.clone(),
-                user: user.clone(),
-            }));
+            return Ok(Admission::Welcome(Scope { conversation: conversation.clone(), user: user.clone() }));
         }
-        let tell = self
-            .store
-            .should_tell_stranger(self.interface, user, Utc::now() - STRANGER_REMINDER)
-            .await?;
+        let tell =
+            self.store.should_tell_stranger(self.interface, user, Utc::now() - STRANGER_REMINDER).await?;
         Ok(Admission::Stranger { tell })
     }
 
@@ -141,17 +122,10 @@ impl Access {
 /// Compares in a time that tells nothing about where the first difference is.
 fn same(code: &str, offered: &str) -> bool {
     let offered = offered.to_ascii_uppercase();
-    code.len() == offered.len()
-        && code
-            .bytes()
-            .zip(offered.bytes())
-            .fold(0, |acc, (a, b)| acc | (a ^ b))
-            == 0
+    code.len() == offered.len() && code.bytes().zip(offered.bytes()).fold(0, |acc, (a, b)| acc | (a ^ b)) == 0
 }
 
 fn new_code() -> String {
     let mut rng = rand::rng();
-    (0..CODE_LENGTH)
-        .map(|_| char::from(CODE_LETTERS[rng.random_range(0..CODE_LETTERS.len())]))
-        .collect()
+    (0..CODE_LENGTH).map(|_| char::from(CODE_LETTERS[rng.random_range(0..CODE_LETTERS.len())])).collect()
 }

@@ -52,17 +52,13 @@ impl Running {
     /// Resolves once Telegram is connected: the bot's name and, while there is no owner, the pairing code.
     pub async fn telegram(&mut self) -> Option<(String, Option<String>)> {
         let connected = self.telegram.wait_for(Option::is_some).await.ok()?;
-        connected
-            .as_ref()
-            .map(|c| (c.me().username.clone(), c.pairing_code()))
+        connected.as_ref().map(|c| (c.me().username.clone(), c.pairing_code()))
     }
 }
 
 /// Opens the database and the files, as every subcommand needs them.
 pub async fn open_storage(config: &Config) -> anyhow::Result<(Store, Objects)> {
-    let store = Store::open(&config.database.url.to_url())
-        .await
-        .context("the database")?;
+    let store = Store::open(&config.database.url.to_url()).await.context("the database")?;
     let objects = Objects::open(&config.attachments.url.to_url())?;
     Ok((store, objects))
 }
@@ -78,9 +74,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
     let attachments = Attachments::new(store.clone(), objects, limits);
     let turns = Arc::new(Turns::new(store.clone()));
     let engine = Arc::new(engine(&config, prompts, &store, &attachments, &turns)?);
-    let Some(default_agent) = engine.agents.first() else {
-        bail!("no agent is configured")
-    };
+    let Some(default_agent) = engine.agents.first() else { bail!("no agent is configured") };
     let (agent_id, provider) = (default_agent.name.clone(), default_agent.provider.name());
 
     let mut tasks = JoinSet::new();
@@ -128,13 +122,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
             }
         });
     }
-    Ok(Running {
-        tasks,
-        store,
-        telegram,
-        page,
-        provider,
-    })
+    Ok(Running { tasks, store, telegram, page, provider })
 }
 
 /// What a crash left half done: sends on the wire have an unknown fate, running turns go on from their steps.
@@ -150,19 +138,12 @@ async fn recover(store: &Store) -> anyhow::Result<()> {
 }
 
 pub async fn open_access(config: &Config, store: &Store) -> anyhow::Result<Access> {
-    let allowed = config
-        .telegram
-        .allowed_user_ids
-        .iter()
-        .map(|id| UserId(id.to_string()));
+    let allowed = config.telegram.allowed_user_ids.iter().map(|id| UserId(id.to_string()));
     Ok(Access::open(store.clone(), allowed, config.telegram.allow_everyone).await?)
 }
 
 fn picture_limits(config: &Config) -> imaging::Limits {
-    imaging::Limits {
-        max_pixels: config.attachments.max_pixels,
-        ..imaging::Limits::default()
-    }
+    imaging::Limits { max_pixels: config.attachments.max_pixels, ..imaging::Limits::default() }
 }
 
 fn engine(
@@ -173,7 +154,6 @@ fn engine(
     turns: &Arc<Turns>,
 ) -> anyhow::Result<Engine> {
     let darkroom = Darkroom::new(config.limits.edits_at_once, config.limits.edit_memory_bytes);
-    let registry = Registry::new();
     let pictures = Arc::new(Pictures {
         attachments: attachments.clone(),
         darkroom: darkroom.clone(),
@@ -182,43 +162,36 @@ fn engine(
     let mut agents = Vec::new();
     for agent in &config.agents {
         if let config::ToolChoice::Only(names) = &agent.tools
-            && let Some(unknown) = names
-                .iter()
-                .find(|name| !registry.names().contains(&name.as_str()))
+            && let Some(unknown) = names.iter().find(|name| !Registry::new().names().contains(&name.as_str()))
         {
             bail!(
                 "agents.{}.tools: there is no tool {unknown}; there are {}",
                 agent.name,
-                registry.names().join(", ")
+                Registry::new().names().join(", ")
             );
         }
-        let choice = agent.tools.clone();
         agents.push(Agent {
             name: agent.name.clone(),
             provider: provider(config, agent, &pictures)?,
             prompt: agent.prompt.clone(),
             max_steps: agent.max_steps,
-            may_use: Box::new(move |tool| choice.includes(tool)),
+            tools: Registry::new().only(|tool| agent.tools.includes(tool)),
         });
     }
-    let planners: HashMap<_, _> = [(
-        InterfaceType::Telegram,
-        telegram::planner as crate::agent::Planner,
-    )]
-    .into();
+    let planners: HashMap<_, _> =
+        [(InterfaceType::Telegram, telegram::planner as crate::agent::Planner)].into();
     Ok(Engine {
         store: store.clone(),
         attachments: attachments.clone(),
         turns: turns.clone(),
         prompts,
-        registry,
         darkroom,
         picture_limits: picture_limits(config),
         bounds: Bounds {
             max_messages: i64::from(config.history.max_history_messages),
             max_age: TimeDelta::from_std(config.history.max_age())
                 .context("history.history_max_age_hours")?,
-            max_thread_tokens: config.history.max_thread_tokens as usize,
+            max_thread_tokens: config.history.max_thread_tokens,
         },
         agents,
         planners,
@@ -245,13 +218,7 @@ fn provider(
     let settings = &config.providers.openai;
     let model = agent.model.clone().unwrap_or_else(|| settings.model.clone());
     let client = openai::http_client().context("the HTTP client")?;
-    Ok(Arc::new(openai::OpenAi::new(
-        &settings.base_url,
-        model,
-        key,
-        client,
-        pictures.clone(),
-    )))
+    Ok(Arc::new(openai::OpenAi::new(&settings.base_url, model, key, client, pictures.clone())))
 }
 
 async fn serve_telegram(ready: Connected) {

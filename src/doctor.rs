@@ -31,10 +31,7 @@ pub fn welcome(config: &Config, page: Option<SocketAddr>, provider: &str) -> Str
             "off. Set OPENAI_API_KEY (or a base_url for a server of your own) and start again.".into()
         }
         ("offline", keys) => {
-            format!(
-                "off. {} is set, but only OPENAI_API_KEY is supported in this version.",
-                keys.join(", ")
-            )
+            format!("off. {} is set, but only OPENAI_API_KEY is supported in this version.", keys.join(", "))
         }
         _ => "on".to_owned(),
     };
@@ -91,11 +88,7 @@ pub async fn examine(config: &Config) -> ExitCode {
             Err(error) => report("outbox", Err(error.to_string())),
         }
     }
-    if sound {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 async fn database(store: &Store) -> Result<String, String> {
@@ -114,17 +107,12 @@ async fn token(config: &Config) -> Result<String, String> {
     let Some(token) = &config.secrets.telegram_bot_token else {
         return Ok("off; set TELEGRAM_BOT_TOKEN to turn it on".into());
     };
-    let me = telegram::check_token(token, &config.telegram.api_url)
-        .await
-        .map_err(|e| e.to_string())?;
+    let me = telegram::check_token(token, &config.telegram.api_url).await.map_err(|e| e.to_string())?;
     Ok(format!("@{}", me.username))
 }
 
 async fn owner(config: &Config, store: &Store) -> Result<String, String> {
-    let owners = store
-        .owners(InterfaceType::Telegram)
-        .await
-        .map_err(|e| e.to_string())?;
+    let owners = store.owners(InterfaceType::Telegram).await.map_err(|e| e.to_string())?;
     let access = app::open_access(config, store).await.map_err(|e| e.to_string())?;
     Ok(match (owners.first(), access.pairing_code()) {
         (Some(owner), _) => format!("user {owner}"),

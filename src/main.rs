@@ -35,13 +35,10 @@ const STACK_BYTES: usize = 16 * 1024 * 1024;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .thread_stack_size(STACK_BYTES)
-        .build();
-    let done = runtime
-        .context("the runtime cannot start")
-        .and_then(|runtime| runtime.block_on(act(arguments)));
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().thread_stack_size(STACK_BYTES).build();
+    let done =
+        runtime.context("the runtime cannot start").and_then(|runtime| runtime.block_on(act(arguments)));
     done.unwrap_or_else(|error| {
         eprintln!("photothread: {error:#}");
         ExitCode::FAILURE

@@ -37,13 +37,9 @@ pub fn start<'a>(secrets: impl IntoIterator<Item = &'a SecretString>) -> Result<
 }
 
 fn filter(wanted: Option<String>) -> Result<EnvFilter, TelemetryError> {
-    let filter = wanted
-        .filter(|text| !text.trim().is_empty())
-        .unwrap_or_else(|| USUAL.into());
-    EnvFilter::try_new(&filter).map_err(|error| TelemetryError::BadFilter {
-        filter,
-        reason: error.to_string(),
-    })
+    let filter = wanted.filter(|text| !text.trim().is_empty()).unwrap_or_else(|| USUAL.into());
+    EnvFilter::try_new(&filter)
+        .map_err(|error| TelemetryError::BadFilter { filter, reason: error.to_string() })
 }
 
 /// What must never be seen, and the writer that keeps it so.
@@ -52,20 +48,11 @@ struct Hidden(Arc<[SecretString]>);
 
 impl Hidden {
     fn new<'a>(secrets: impl IntoIterator<Item = &'a SecretString>) -> Self {
-        Self(
-            secrets
-                .into_iter()
-                .filter(|secret| !secret.expose_secret().is_empty())
-                .cloned()
-                .collect(),
-        )
+        Self(secrets.into_iter().filter(|secret| !secret.expose_secret().is_empty()).cloned().collect())
     }
 
     fn over<W: Write>(&self, inner: W) -> HidingWriter<W> {
-        HidingWriter {
-            hidden: self.clone(),
-            inner,
-        }
+        HidingWriter { hidden: self.clone(), inner }
     }
 }
 
@@ -121,10 +108,7 @@ mod tests {
             })
             .finish();
         tracing::subscriber::with_default(log, || {
-            tracing::warn!(
-                url = "https://api.telegram.org/bot123456:AA-token_x/getMe",
-                "unreachable"
-            );
+            tracing::warn!(url = "https://api.telegram.org/bot123456:AA-token_x/getMe", "unreachable");
         });
         let written = String::from_utf8(page.0.lock().unwrap().clone()).unwrap();
         assert!(written.contains("/bot[hidden]/getMe"), "{written}");
@@ -133,18 +117,12 @@ mod tests {
 
     #[test]
     fn the_usual_filter_is_valid_and_stands_in_for_an_empty_one() {
-        assert_eq!(
-            filter(None).unwrap().to_string(),
-            filter(Some(" ".into())).unwrap().to_string()
-        );
+        assert_eq!(filter(None).unwrap().to_string(), filter(Some(" ".into())).unwrap().to_string());
     }
 
     #[test]
     fn a_bad_filter_is_named() {
         let told = filter(Some("photothread=loud".into())).unwrap_err().to_string();
-        assert!(
-            told.starts_with("PHOTOTHREAD_LOG is \"photothread=loud\""),
-            "{told}"
-        );
+        assert!(told.starts_with("PHOTOTHREAD_LOG is \"photothread=loud\""), "{told}");
     }
 }

@@ -31,8 +31,7 @@ pub struct Agent {
     pub provider: Arc<dyn Provider>,
     pub prompt: String,
     pub max_steps: u32,
-    /// Which of the tools it may use.
-    pub may_use: Box<dyn Fn(&str) -> bool + Send + Sync>,
+    pub tools: Registry,
 }
 
 pub struct Engine {
@@ -40,7 +39,6 @@ pub struct Engine {
     pub attachments: Attachments,
     pub turns: Arc<Turns>,
     pub prompts: Prompts,
-    pub registry: Registry,
     pub darkroom: Darkroom,
     pub picture_limits: imaging::Limits,
     pub bounds: Bounds,
@@ -126,10 +124,7 @@ impl Engine {
 
     /// The agent of a turn; one that is no longer configured hands over to the default.
     fn agent(&self, name: &str) -> Option<&Agent> {
-        self.agents
-            .iter()
-            .find(|agent| agent.name == name)
-            .or(self.agents.first())
+        self.agents.iter().find(|agent| agent.name == name).or(self.agents.first())
     }
 
     /// Stores the last message and plans the sends, however long the database takes to come back.
@@ -159,11 +154,8 @@ impl Engine {
             text = says::nothing_to_say();
         }
         let answer = Answer { text, attachments };
-        let sends = self
-            .planners
-            .get(&turn.conversation.interface)
-            .map(|plan| plan(&answer))
-            .unwrap_or_default();
+        let sends =
+            self.planners.get(&turn.conversation.interface).map(|plan| plan(&answer)).unwrap_or_default();
         let message = NewMessage {
             turn_id: Some(turn.turn_id),
             thread_root_id: Some(turn.thread_root_id),
@@ -172,26 +164,11 @@ impl Engine {
             provider_metadata: outcome.provider_metadata.clone(),
             error: outcome.error.clone(),
             attachments: answer.attachments.iter().map(|a| a.attachment_id).collect(),
-            ..NewMessage::new(
-                turn.conversation.clone(),
-                turn.session_id,
-                Role::Assistant,
-                answer.text,
-            )
+            ..NewMessage::new(turn.conversation.clone(), turn.session_id, Role::Assistant, answer.text)
         };
-        let state = if outcome.error.is_none() {
-            TurnState::Done
-        } else {
-            TurnState::Failed
-        };
+        let state = if outcome.error.is_none() { TurnState::Done } else { TurnState::Failed };
         let reply_to = outcome.answers.as_deref();
-        let finish = Finish {
-            turn,
-            state,
-            message: &message,
-            sends: &sends,
-            reply_to,
-        };
+        let finish = Finish { turn, state, message: &message, sends: &sends, reply_to };
         self.store.finish_turn(&finish).await?;
         info!(state = state.as_str(), sends = sends.len(), "turn over");
         Ok(())

@@ -9,10 +9,7 @@ pub fn apology() -> String {
 }
 
 pub fn took_too_long(limit: Duration) -> String {
-    format!(
-        "Sorry, this took longer than {} and I stopped. Try a smaller step.",
-        minutes(limit)
-    )
+    format!("Sorry, this took longer than {} and I stopped. Try a smaller step.", minutes(limit))
 }
 
 fn minutes(limit: Duration) -> String {
@@ -30,10 +27,7 @@ pub fn nothing_to_say() -> String {
 pub fn provider_trouble(error: &ProviderError) -> String {
     match error {
         ProviderError::RetryAfter(wait) => {
-            format!(
-                "The model is rate-limited; try again in about {} seconds.",
-                wait.as_secs().max(1)
-            )
+            format!("The model is rate-limited; try again in about {} seconds.", wait.as_secs().max(1))
         }
         ProviderError::Unreachable(_) => {
             "I can't reach the model right now. Please try again in a minute.".into()

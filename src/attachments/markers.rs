@@ -36,9 +36,7 @@ pub fn said(message: &Message) -> String {
 
 /// The text without the marker lines of these attachments.
 pub fn without(text: &str, own: &[AttachmentId]) -> String {
-    let kept = text
-        .lines()
-        .filter(|line| !marker_line(line).is_some_and(|id| own.contains(&id)));
+    let kept = text.lines().filter(|line| !marker_line(line).is_some_and(|id| own.contains(&id)));
     kept.collect::<Vec<_>>().join("\n").trim_end().to_owned()
 }
 

@@ -42,15 +42,11 @@ pub fn sniff_mime(bytes: &[u8], filename: Option<&str>) -> &'static str {
 /// UTF-8 without the control characters that only binary files hold.
 fn is_text(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_ok()
-        && !bytes
-            .iter()
-            .any(|b| matches!(b, 0x00..=0x08 | 0x0B | 0x0E..=0x1A | 0x1C..=0x1F | 0x7F))
+        && !bytes.iter().any(|b| matches!(b, 0x00..=0x08 | 0x0B | 0x0E..=0x1A | 0x1C..=0x1F | 0x7F))
 }
 
 fn refine_text(filename: Option<&str>) -> &'static str {
-    let extension = filename
-        .and_then(|name| name.rsplit_once('.'))
-        .map(|(_, end)| end.to_ascii_lowercase());
+    let extension = filename.and_then(|name| name.rsplit_once('.')).map(|(_, end)| end.to_ascii_lowercase());
     match extension.as_deref() {
         Some("csv") => "text/csv",
         Some("tsv") => "text/tab-separated-values",
@@ -73,68 +69,39 @@ mod tests {
 
     #[test]
     fn a_name_never_makes_a_picture() {
+        assert_eq!(sniff_mime(b"<html><body>hi</body></html>", Some("cat.png")), "text/html");
         assert_eq!(
-            sniff_mime(b"<html><body>hi</body></html>", Some("cat.png")),
-            "text/html"
-        );
-        assert_eq!(
-            sniff_mime(
-                include_bytes!("../../tests/images/bad_html.png"),
-                Some("bad_html.png")
-            ),
+            sniff_mime(include_bytes!("../../tests/images/bad_html.png"), Some("bad_html.png")),
             "text/html"
         );
         assert_eq!(sniff_mime(b"hello", Some("cat.jpg")), "text/plain");
         assert_eq!(sniff_mime(b"", Some("cat.jpg")), "application/octet-stream");
-        assert_eq!(
-            sniff_mime(&[0, 1, 2, 3], Some("cat.jpg")),
-            "application/octet-stream"
-        );
+        assert_eq!(sniff_mime(&[0, 1, 2, 3], Some("cat.jpg")), "application/octet-stream");
     }
 
     #[test]
     fn pictures_are_told_by_their_bytes_whatever_they_are_called() {
         let photo = include_bytes!("../../tests/images/jpeg_gray.jpg");
         assert_eq!(sniff_mime(photo, Some("notes.txt")), "image/jpeg");
-        assert_eq!(
-            sniff_mime(include_bytes!("../../tests/images/photo.avif"), None),
-            "image/avif"
-        );
-        assert_eq!(
-            sniff_mime(include_bytes!("../../tests/images/photo_arrow.heic"), None),
-            "image/heic"
-        );
-        assert_eq!(
-            sniff_mime(include_bytes!("../../tests/images/photo.tif"), None),
-            "image/tiff"
-        );
+        assert_eq!(sniff_mime(include_bytes!("../../tests/images/photo.avif"), None), "image/avif");
+        assert_eq!(sniff_mime(include_bytes!("../../tests/images/photo_arrow.heic"), None), "image/heic");
+        assert_eq!(sniff_mime(include_bytes!("../../tests/images/photo.tif"), None), "image/tiff");
     }
 
     #[test]
     fn an_extension_refines_text_and_only_text() {
         assert_eq!(sniff_mime(b"a,b\n1,2\n", Some("Table.CSV")), "text/csv");
-        assert_eq!(
-            sniff_mime("# Grüße".as_bytes(), Some("notes.md")),
-            "text/markdown"
-        );
+        assert_eq!(sniff_mime("# Grüße".as_bytes(), Some("notes.md")), "text/markdown");
         assert_eq!(sniff_mime(b"{}", Some("x.json")), "application/json");
         assert_eq!(sniff_mime(b"plain", Some("x.html")), "text/plain");
-        assert_eq!(
-            sniff_mime(b"\0\x01binary", Some("x.csv")),
-            "application/octet-stream"
-        );
+        assert_eq!(sniff_mime(b"\0\x01binary", Some("x.csv")), "application/octet-stream");
         assert_eq!(sniff_mime("\u{feff}bom".as_bytes(), None), "text/plain");
     }
 
     #[test]
     fn text_that_starts_like_a_signature_stays_text() {
-        for text in [
-            "BMW is a car",
-            "MZ was here",
-            "GIF or JIF?",
-            "ID3 tags explained",
-            "BZh! said the bee",
-        ] {
+        for text in ["BMW is a car", "MZ was here", "GIF or JIF?", "ID3 tags explained", "BZh! said the bee"]
+        {
             assert_eq!(sniff_mime(text.as_bytes(), None), "text/plain", "{text}");
         }
     }
@@ -143,13 +110,7 @@ mod tests {
     fn other_files_are_named_by_their_signature() {
         assert_eq!(sniff_mime(b"%PDF-1.7\n", Some("x.txt")), "application/pdf");
         assert_eq!(sniff_mime(b"PK\x03\x04\x14\0\0\0", None), "application/zip");
-        assert_eq!(
-            sniff_mime(b"\0\0\0\x18ftypisom\0\0\0\0isommp42", None),
-            "video/mp4"
-        );
-        assert_eq!(
-            sniff_mime(b"<?xml version=\"1.0\"?><svg/>", Some("x.svg")),
-            "text/xml"
-        );
+        assert_eq!(sniff_mime(b"\0\0\0\x18ftypisom\0\0\0\0isommp42", None), "video/mp4");
+        assert_eq!(sniff_mime(b"<?xml version=\"1.0\"?><svg/>", Some("x.svg")), "text/xml");
     }
 }

@@ -29,11 +29,7 @@ pub enum AttachmentError {
     #[error("no attachment {0} in this conversation")]
     Unknown(AttachmentId),
     #[error("{filename} is {}; files up to {} are kept here. Send it smaller, or compressed.", size(*.bytes), size(*.limit))]
-    TooLarge {
-        filename: String,
-        bytes: u64,
-        limit: u64,
-    },
+    TooLarge { filename: String, bytes: u64, limit: u64 },
     #[error(
         "this conversation already keeps {} of files, and {} is the limit. Delete some, or start a new chat.",
         size(*.kept),
@@ -83,14 +79,7 @@ pub struct NewFile {
 impl NewFile {
     pub fn from_person(bytes: Bytes, filename: Option<String>) -> Self {
         let source = AttachmentSource::User;
-        Self {
-            bytes,
-            filename,
-            description: None,
-            source,
-            parents: Vec::new(),
-            recipe: None,
-        }
+        Self { bytes, filename, description: None, source, parents: Vec::new(), recipe: None }
     }
 }
 
@@ -104,11 +93,7 @@ pub struct Attachments {
 
 impl Attachments {
     pub fn new(store: Store, objects: Objects, limits: Limits) -> Self {
-        Self {
-            store,
-            objects,
-            limits,
-        }
+        Self { store, objects, limits }
     }
 
     pub fn limits(&self) -> Limits {
@@ -120,22 +105,12 @@ impl Attachments {
     pub async fn keep(&self, scope: &Scope, file: NewFile) -> Result<Attachment, AttachmentError> {
         let place = scope.conversation();
         let bytes = file.bytes.len() as u64;
-        let named = file
-            .filename
-            .as_deref()
-            .map(clean_name)
-            .filter(|name| !name.is_empty());
+        let named = file.filename.as_deref().map(clean_name).filter(|name| !name.is_empty());
         if bytes == 0 {
-            return Err(AttachmentError::Empty {
-                filename: named.unwrap_or_else(|| "the file".into()),
-            });
+            return Err(AttachmentError::Empty { filename: named.unwrap_or_else(|| "the file".into()) });
         }
-        self.check_room(place, named.as_deref().unwrap_or("the file"), bytes)
-            .await?;
-        let sha256: String = Sha256::digest(&file.bytes)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        self.check_room(place, named.as_deref().unwrap_or("the file"), bytes).await?;
+        let sha256: String = Sha256::digest(&file.bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         let mime_type = mime::sniff_mime(&file.bytes, named.as_deref());
         let shape = imaging::probe(&file.bytes).ok();
         let object_key = format!("sha256/{}/{sha256}", &sha256[..2]);
@@ -167,11 +142,7 @@ impl Attachments {
     ) -> Result<(), AttachmentError> {
         if bytes > self.limits.max_file_bytes {
             let limit = self.limits.max_file_bytes;
-            return Err(AttachmentError::TooLarge {
-                filename: name.to_owned(),
-                bytes,
-                limit,
-            });
+            return Err(AttachmentError::TooLarge { filename: name.to_owned(), bytes, limit });
         }
         let kept = u64::try_from(self.store.bytes_kept(place).await?).unwrap_or_default();
         if kept + bytes > self.limits.max_conversation_bytes {
@@ -185,10 +156,7 @@ impl Attachments {
 
     /// What is known of a file, if it is this conversation's own.
     pub async fn find(&self, scope: &Scope, id: AttachmentId) -> Result<Attachment, AttachmentError> {
-        self.store
-            .attachment(scope.conversation(), id)
-            .await?
-            .ok_or(AttachmentError::Unknown(id))
+        self.store.attachment(scope.conversation(), id).await?.ok_or(AttachmentError::Unknown(id))
     }
 
     /// The full bytes of a file.
@@ -205,11 +173,7 @@ impl Attachments {
 /// A name for a file that came without one, by what its bytes are.
 fn default_name(mime_type: &str) -> String {
     let (kind, rest) = mime_type.split_once('/').unwrap_or(("file", "bin"));
-    let stem = if kind == "application" || kind == "text" {
-        "file"
-    } else {
-        kind
-    };
+    let stem = if kind == "application" || kind == "text" { "file" } else { kind };
     let extension = match rest {
         "jpeg" => "jpg",
         "plain" => "txt",
@@ -223,10 +187,5 @@ fn default_name(mime_type: &str) -> String {
 /// A name fit to show and to send back: no paths, no control characters, not endless.
 fn clean_name(name: &str) -> String {
     let base = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    base.chars()
-        .filter(|c| !c.is_control())
-        .take(120)
-        .collect::<String>()
-        .trim()
-        .to_owned()
+    base.chars().filter(|c| !c.is_control()).take(120).collect::<String>().trim().to_owned()
 }

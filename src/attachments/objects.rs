@@ -36,14 +36,9 @@ pub struct Objects {
 impl Objects {
     /// `file://`, `s3://`, `gs://`, `az://` or `memory://`. The clouds read their usual environment variables.
     pub fn open(url: &str) -> Result<Self, ObjectError> {
-        let unusable = |why: String| ObjectError::Unusable {
-            url: url.to_owned(),
-            why,
-        };
+        let unusable = |why: String| ObjectError::Unusable { url: url.to_owned(), why };
         let Some((scheme, rest)) = url.split_once("://") else {
-            return Err(unusable(
-                "it must start with file://, s3://, gs://, az:// or memory://".into(),
-            ));
+            return Err(unusable("it must start with file://, s3://, gs://, az:// or memory://".into()));
         };
         let inner: Arc<dyn ObjectStore> = match scheme {
             "file" => {
@@ -61,9 +56,7 @@ impl Objects {
                 Arc::new(PrefixStore::new(store, prefix))
             }
             _ => {
-                return Err(unusable(
-                    "only file://, s3://, gs://, az:// and memory:// are supported".into(),
-                ));
+                return Err(unusable("only file://, s3://, gs://, az:// and memory:// are supported".into()));
             }
         };
         Ok(Self { inner })

@@ -15,13 +15,7 @@ const LOG_FILTER: &str = "PHOTOTHREAD_LOG";
 
 /// A whole file, checked. What it does not name is absent.
 pub(super) fn file(name: &str, text: &str) -> Result<Mapping, ConfigError> {
-    let refused = |line, what| ConfigError::Refused {
-        place: Place::File {
-            name: name.into(),
-            line,
-        },
-        what,
-    };
+    let refused = |line, what| ConfigError::Refused { place: Place::File { name: name.into(), line }, what };
     // Syntax first, so that any failure after it is about what the file says.
     if let Err(error) = serde_yaml::from_str::<Value>(text) {
         let line = error.location().map(|at| at.line());
@@ -78,9 +72,7 @@ fn variable(settings: &mut Mapping, name: &str, text: &str) -> Result<(), String
                 return Err(format!("there is no {} in {path}; there is: {names}", segment));
             }
             _ => {
-                return Err(format!(
-                    "unknown key {path}.{segment}; {path} has no keys of its own"
-                ));
+                return Err(format!("unknown key {path}.{segment}; {path} has no keys of its own"));
             }
         };
         path = joined(&path, &segment);
@@ -92,12 +84,8 @@ fn variable(settings: &mut Mapping, name: &str, text: &str) -> Result<(), String
             return Ok(());
         }
         if matches!(shape, Shape::Section(_) | Shape::Named(_)) {
-            let below = target
-                .entry(segment.into())
-                .or_insert_with(|| Value::Mapping(Mapping::new()));
-            target = below
-                .as_mapping_mut()
-                .ok_or_else(|| format!("{path} must be {}", shape.expected()))?;
+            let below = target.entry(segment.into()).or_insert_with(|| Value::Mapping(Mapping::new()));
+            target = below.as_mapping_mut().ok_or_else(|| format!("{path} must be {}", shape.expected()))?;
         }
     }
     Ok(())
@@ -121,17 +109,11 @@ fn as_yaml(shape: &Shape, text: &str) -> String {
 
 fn read(shape: &'static Shape, path: &str, text: &str) -> Result<Value, (Option<usize>, String)> {
     let complaint = RefCell::new(None);
-    let reader = Reader {
-        shape,
-        path: path.into(),
-        complaint: &complaint,
-    };
-    reader
-        .deserialize(serde_yaml::Deserializer::from_str(text))
-        .map_err(|error| {
-            let line = error.location().map(|at| at.line());
-            (line, complaint.take().unwrap_or_else(|| error.to_string()))
-        })
+    let reader = Reader { shape, path: path.into(), complaint: &complaint };
+    reader.deserialize(serde_yaml::Deserializer::from_str(text)).map_err(|error| {
+        let line = error.location().map(|at| at.line());
+        (line, complaint.take().unwrap_or_else(|| error.to_string()))
+    })
 }
 
 /// Reads one value of a known shape. serde's error carries the line; `complaint` carries our words, because
@@ -144,14 +126,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn refuse<E: de::Error>(&self, what: impl fmt::Display) -> E {
-        let sentence = format!(
-            "{} {what}",
-            if self.path.is_empty() {
-                "the file"
-            } else {
-                &self.path
-            }
-        );
+        let sentence = format!("{} {what}", if self.path.is_empty() { "the file" } else { &self.path });
         self.complaint.borrow_mut().get_or_insert(sentence);
         E::custom("refused")
     }
@@ -247,11 +222,7 @@ impl<'de> Visitor<'de> for &Reader<'_> {
         let mut found = Mapping::new();
         while let Some((name, shape)) = entries.next_key_seed(Key(self))? {
             let path = joined(&self.path, &name);
-            let value = entries.next_value_seed(Reader {
-                shape,
-                path,
-                complaint: self.complaint,
-            })?;
+            let value = entries.next_value_seed(Reader { shape, path, complaint: self.complaint })?;
             found.insert(name.into(), value);
         }
         if found.is_empty() && matches!(self.shape, Shape::Named(_)) {
@@ -272,11 +243,7 @@ impl<'de> DeserializeSeed<'de> for Item<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<Value, D::Error> {
         let own = RefCell::new(None);
-        let reader = Reader {
-            shape: self.each,
-            path: String::new(),
-            complaint: &own,
-        };
+        let reader = Reader { shape: self.each, path: String::new(), complaint: &own };
         reader.deserialize(source).inspect_err(|_| {
             self.list.unexpected::<D::Error>();
         })
@@ -330,10 +297,7 @@ fn known(
         return Err(format!("{path} {sentence}"));
     }
     let names = || keys.iter().map(|(key, _)| *key);
-    let near = names()
-        .map(|key| (typos(key, name), key))
-        .min()
-        .filter(|(typos, key)| typos * 3 <= key.len());
+    let near = names().map(|key| (typos(key, name), key)).min().filter(|(typos, key)| typos * 3 <= key.len());
     Err(match near {
         Some((_, key)) => format!("unknown key {path}; did you mean {key}?"),
         None => format!("unknown key {path}; allowed here: {}", listed(names())),
@@ -341,11 +305,7 @@ fn known(
 }
 
 fn joined(path: &str, name: &str) -> String {
-    if path.is_empty() {
-        name.into()
-    } else {
-        format!("{path}.{name}")
-    }
+    if path.is_empty() { name.into() } else { format!("{path}.{name}") }
 }
 
 /// How many letters must be changed, added or left out to make one word the other.

@@ -153,9 +153,7 @@ impl<'de> Deserialize<'de> for ToolChoice {
         // `all` is the only text the schema lets through.
         match Value::deserialize(source)? {
             Value::String(_) => Ok(Self::All),
-            list => serde_yaml::from_value(list)
-                .map(Self::Only)
-                .map_err(D::Error::custom),
+            list => serde_yaml::from_value(list).map(Self::Only).map_err(D::Error::custom),
         }
     }
 }
@@ -214,25 +212,14 @@ impl Secrets {
 
     /// Variables that are set but have no provider in this version, so that start-up can say so.
     pub fn not_supported_yet(&self) -> Vec<&'static str> {
-        let keys = [
-            ("ANTHROPIC_API_KEY", &self.anthropic_api_key),
-            ("GEMINI_API_KEY", &self.gemini_api_key),
-        ];
-        keys.into_iter()
-            .filter(|(_, key)| key.is_some())
-            .map(|(name, _)| name)
-            .collect()
+        let keys = [("ANTHROPIC_API_KEY", &self.anthropic_api_key), ("GEMINI_API_KEY", &self.gemini_api_key)];
+        keys.into_iter().filter(|(_, key)| key.is_some()).map(|(name, _)| name).collect()
     }
 
     pub fn all(&self) -> impl Iterator<Item = &SecretString> {
-        [
-            &self.telegram_bot_token,
-            &self.anthropic_api_key,
-            &self.openai_api_key,
-            &self.gemini_api_key,
-        ]
-        .into_iter()
-        .flatten()
+        [&self.telegram_bot_token, &self.anthropic_api_key, &self.openai_api_key, &self.gemini_api_key]
+            .into_iter()
+            .flatten()
     }
 }
 
@@ -246,10 +233,7 @@ pub enum Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::File {
-                name,
-                line: Some(line),
-            } => write!(f, "{name} line {line}"),
+            Self::File { name, line: Some(line) } => write!(f, "{name} line {line}"),
             Self::File { name, line: None } => f.write_str(name),
             Self::Variable(name) => f.write_str(name),
         }
@@ -264,11 +248,7 @@ pub enum ConfigError {
     #[error("{place}: {what}")]
     Refused { place: Place, what: String },
     #[error("agents.{agent}.prompt is {prompt:?}, which prompts.yaml does not have; it has {known}")]
-    NoSuchPrompt {
-        agent: String,
-        prompt: String,
-        known: String,
-    },
+    NoSuchPrompt { agent: String, prompt: String, known: String },
     #[error(
         "agents.{agent}.provider is openai, but OPENAI_API_KEY is not set; set it, \
          or point providers.openai.base_url at a server that needs no key"
@@ -290,10 +270,7 @@ impl Config {
             Ok(text) => Some(text),
             Err(error) if path.is_none() && error.kind() == io::ErrorKind::NotFound => None,
             Err(source) => {
-                return Err(ConfigError::Unreadable {
-                    path: named.into(),
-                    source,
-                });
+                return Err(ConfigError::Unreadable { path: named.into(), source });
             }
         };
         let name = named.display().to_string();
@@ -322,25 +299,16 @@ impl Config {
     /// A server of one's own may need no key; OpenAI's does.
     fn check_keys(&self) -> Result<(), ConfigError> {
         let official = self.providers.openai.base_url.contains("//api.openai.com");
-        let keyless = self
-            .agents
-            .iter()
-            .find(|agent| agent.provider == ProviderChoice::OpenAi)
-            .filter(|_| official);
+        let keyless =
+            self.agents.iter().find(|agent| agent.provider == ProviderChoice::OpenAi).filter(|_| official);
         match (keyless, &self.secrets.openai_api_key) {
-            (Some(agent), None) => Err(ConfigError::NoKey {
-                agent: agent.name.clone(),
-            }),
+            (Some(agent), None) => Err(ConfigError::NoKey { agent: agent.name.clone() }),
             _ => Ok(()),
         }
     }
 
     pub fn check_prompts(&self, prompts: &Prompts) -> Result<(), ConfigError> {
-        match self
-            .agents
-            .iter()
-            .find(|agent| !prompts.is_system_prompt(&agent.prompt))
-        {
+        match self.agents.iter().find(|agent| !prompts.is_system_prompt(&agent.prompt)) {
             None => Ok(()),
             Some(agent) => Err(ConfigError::NoSuchPrompt {
                 agent: agent.name.clone(),
@@ -369,11 +337,7 @@ pub fn process_environment() -> impl Iterator<Item = (String, String)> {
 /// What an agent gets for the keys it does not name.
 fn first_agent(settings: &Mapping) -> Mapping {
     let agents = settings.get("agents").and_then(Value::as_mapping);
-    agents
-        .and_then(|agents| agents.values().next())
-        .and_then(Value::as_mapping)
-        .cloned()
-        .unwrap_or_default()
+    agents.and_then(|agents| agents.values().next()).and_then(Value::as_mapping).cloned().unwrap_or_default()
 }
 
 /// Turns the map of agents into the list the types want, each with its name and with nothing missing.

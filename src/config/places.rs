@@ -20,11 +20,7 @@ impl DatabaseUrl {
     pub fn to_url(&self) -> String {
         match self {
             Self::Sqlite(path) => {
-                let path = path
-                    .to_string_lossy()
-                    .replace('%', "%25")
-                    .replace('?', "%3F")
-                    .replace('#', "%23");
+                let path = path.to_string_lossy().replace('%', "%25").replace('?', "%3F").replace('#', "%23");
                 format!("sqlite://{path}")
             }
             Self::Postgres(url) => url.expose_secret().to_owned(),
@@ -108,10 +104,7 @@ impl FromStr for AttachmentsUrl {
             Ok(url) if url.scheme() == "memory" => Ok(Self::Memory),
             Ok(url) if matches!(url.scheme(), "s3" | "gs" | "az") => match url.host_str() {
                 Some(host) if !host.is_empty() => Ok(Self::Bucket(url)),
-                _ => Err(format!(
-                    "must name a bucket, such as {}://my-bucket/photothread",
-                    url.scheme()
-                )),
+                _ => Err(format!("must name a bucket, such as {}://my-bucket/photothread", url.scheme())),
             },
             _ => Err("must start with file://, s3://, gs://, az:// or memory://".into()),
         }

@@ -76,10 +76,7 @@ pub(super) static ROOT: Shape = Section(&[
     ("agents", Named(&AGENT)),
     (
         "providers",
-        Section(&[(
-            "openai",
-            Section(&[("base_url", Text(base_url)), ("model", Text(not_empty))]),
-        )]),
+        Section(&[("openai", Section(&[("base_url", Text(base_url)), ("model", Text(not_empty))]))]),
     ),
     (
         "limits",
@@ -107,10 +104,7 @@ impl Shape {
     /// Finishes the sentence "<key> must be …".
     pub(super) fn expected(&self) -> String {
         match self {
-            Section(keys) => format!(
-                "a section with the keys {}",
-                listed(keys.iter().map(|(key, _)| *key))
-            ),
+            Section(keys) => format!("a section with the keys {}", listed(keys.iter().map(|(key, _)| *key))),
             Named(_) => "a section with one entry per name".into(),
             Text(_) => "a text".into(),
             OptionalText(_) => "a text or null".into(),
@@ -129,9 +123,7 @@ pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 /// Agents become slash commands, so their names must be what Telegram accepts as one.
 pub(super) fn agent_name(name: &str) -> Result<(), String> {
-    let letters = name
-        .chars()
-        .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    let letters = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     if letters && (1..=32).contains(&name.len()) && !name.contains("__") {
         Ok(())
     } else {
@@ -161,11 +153,7 @@ fn not_empty(text: &str) -> Result<String, String> {
 fn web_address(text: &str) -> Result<String, String> {
     let wrong = || "must be an address that starts with http:// or https://".to_string();
     let url = Url::parse(text.trim()).map_err(|_| wrong())?;
-    if matches!(url.scheme(), "http" | "https") {
-        Ok(text.trim().into())
-    } else {
-        Err(wrong())
-    }
+    if matches!(url.scheme(), "http" | "https") { Ok(text.trim().into()) } else { Err(wrong()) }
 }
 
 fn base_url(text: &str) -> Result<String, String> {
@@ -182,12 +170,10 @@ fn telegram_mode(text: &str) -> Result<String, String> {
 fn provider(text: &str) -> Result<String, String> {
     match text.trim().to_ascii_lowercase().as_str() {
         name @ ("auto" | "offline" | "openai") => Ok(name.into()),
-        name @ ("anthropic" | "gemini") => Err(format!(
-            "is {name}, which is not supported yet; supported are auto, offline, openai"
-        )),
-        other => Err(format!(
-            "is {other:?}, which is no provider; supported are auto, offline, openai"
-        )),
+        name @ ("anthropic" | "gemini") => {
+            Err(format!("is {name}, which is not supported yet; supported are auto, offline, openai"))
+        }
+        other => Err(format!("is {other:?}, which is no provider; supported are auto, offline, openai")),
     }
 }
 
@@ -201,16 +187,13 @@ fn attachments_url(text: &str) -> Result<String, String> {
 
 fn listen_address(text: &str) -> Result<String, String> {
     let numeric = text.trim().replacen("localhost:", "127.0.0.1:", 1);
-    let address: SocketAddr = numeric
-        .parse()
-        .map_err(|_| "must be an address and a port, such as 127.0.0.1:8080, or null")?;
+    let address: SocketAddr =
+        numeric.parse().map_err(|_| "must be an address and a port, such as 127.0.0.1:8080, or null")?;
     if address.ip().is_loopback() {
         Ok(address.to_string())
     } else {
-        Err(
-            "must be a loopback address such as 127.0.0.1:8080: the page has no login yet, \
+        Err("must be a loopback address such as 127.0.0.1:8080: the page has no login yet, \
              so only this machine may reach it; login comes with a later version"
-                .into(),
-        )
+            .into())
     }
 }

@@ -3,9 +3,7 @@
 use super::{schema::Shape, *};
 
 fn with(file: &str, variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
-    let variables = variables
-        .iter()
-        .map(|(name, value)| (name.to_string(), value.to_string()));
+    let variables = variables.iter().map(|(name, value)| (name.to_string(), value.to_string()));
     Config::from_layers(Some(("config.yaml", file)), variables)
 }
 
@@ -29,20 +27,10 @@ fn variable_refusal(name: &str, value: &str) -> String {
 fn with_nothing_set_the_built_in_defaults_hold() {
     let config = Config::from_layers(None, std::iter::empty()).unwrap();
     assert_eq!(config.telegram.api_url.as_str(), "https://api.telegram.org/");
-    assert_eq!(
-        config.telegram.batch,
-        Batch {
-            quiet_ms: 300,
-            album_quiet_ms: 1000,
-            max_wait_ms: 10_000
-        }
-    );
+    assert_eq!(config.telegram.batch, Batch { quiet_ms: 300, album_quiet_ms: 1000, max_wait_ms: 10_000 });
     assert_eq!(config.telegram.pacing.per_chat_burst, 5);
     assert_eq!(config.database.url.to_url(), "sqlite://data/photothread.db");
-    assert_eq!(
-        config.attachments.url,
-        AttachmentsUrl::Directory("data/attachments".into())
-    );
+    assert_eq!(config.attachments.url, AttachmentsUrl::Directory("data/attachments".into()));
     assert_eq!(config.attachments.max_conversation_bytes, 5 << 30);
     assert_eq!(config.history.max_age(), Duration::from_secs(7200));
     assert_eq!(config.web.listen, Some(([127, 0, 0, 1], 8080).into()));
@@ -80,26 +68,14 @@ fn every_key_there_is_has_a_default_and_is_shown_in_config_yaml() {
         }
     }
     let mut found = Vec::new();
-    missing(
-        &schema::ROOT,
-        &serde_yaml::from_str(DEFAULTS).unwrap(),
-        "",
-        &mut found,
-    );
+    missing(&schema::ROOT, &serde_yaml::from_str(DEFAULTS).unwrap(), "", &mut found);
     assert_eq!(found, Vec::<String>::new());
 }
 
 #[test]
 fn a_file_need_only_name_what_differs() {
     let config = file("telegram:\n  batch: { quiet_ms: 50 }\nweb:\n  listen: null\nhistory:\n  # nothing\n");
-    assert_eq!(
-        config.telegram.batch,
-        Batch {
-            quiet_ms: 50,
-            album_quiet_ms: 1000,
-            max_wait_ms: 10_000
-        }
-    );
+    assert_eq!(config.telegram.batch, Batch { quiet_ms: 50, album_quiet_ms: 1000, max_wait_ms: 10_000 });
     assert_eq!(config.web.listen, None);
     assert_eq!(config.history.max_history_messages, 10);
     assert_eq!(file("# only a comment\n").agents.len(), 1);
@@ -117,10 +93,7 @@ fn an_unknown_key_is_named_with_its_line() {
          web, agents, providers, limits"
     );
     let nested = refusal("agents:\n  helper:\n    provder: auto\n");
-    assert_eq!(
-        nested,
-        "config.yaml line 3: unknown key agents.helper.provder; did you mean provider?"
-    );
+    assert_eq!(nested, "config.yaml line 3: unknown key agents.helper.provder; did you mean provider?");
 }
 
 #[test]
@@ -130,106 +103,49 @@ fn a_wrong_type_is_told_with_key_line_and_what_is_expected() {
             "limits:\n  edits_at_once: many",
             "line 2: limits.edits_at_once must be a whole number from 1 to 64",
         ),
-        (
-            "limits:\n  edits_at_once: 0",
-            "line 2: limits.edits_at_once must be a whole number from 1 to 64",
-        ),
-        (
-            "limits:\n  edits_at_once: -1",
-            "line 2: limits.edits_at_once must be a whole number from 1 to 64",
-        ),
-        (
-            "telegram:\n  allow_everyone: yes",
-            "line 2: telegram.allow_everyone must be true or false",
-        ),
-        (
-            "history:\n\n  history_max_age_hours: []",
-            "line 3: history.history_max_age_hours must be a number",
-        ),
+        ("limits:\n  edits_at_once: 0", "line 2: limits.edits_at_once must be a whole number from 1 to 64"),
+        ("limits:\n  edits_at_once: -1", "line 2: limits.edits_at_once must be a whole number from 1 to 64"),
+        ("telegram:\n  allow_everyone: yes", "line 2: telegram.allow_everyone must be true or false"),
+        ("history:\n\n  history_max_age_hours: []", "line 3: history.history_max_age_hours must be a number"),
         (
             "telegram:\n  allowed_user_ids:\n  - 1\n  - bob",
             "line 4: telegram.allowed_user_ids must be a list",
         ),
-        (
-            "telegram:\n  mode:\n    fast: true",
-            "line 3: telegram.mode must be a text",
-        ),
-        (
-            "database: sqlite://x",
-            "line 1: database must be a section with the keys url",
-        ),
+        ("telegram:\n  mode:\n    fast: true", "line 3: telegram.mode must be a text"),
+        ("database: sqlite://x", "line 1: database must be a section with the keys url"),
         ("database:\n  url:", "line 2: database.url must not be empty"),
         ("agents: {}", "line 1: agents must name at least one"),
-        (
-            "agents:\n  a: { tools: some }",
-            "line 2: agents.a.tools must be all, or a list of names",
-        ),
+        ("agents:\n  a: { tools: some }", "line 2: agents.a.tools must be all, or a list of names"),
         ("[1, 2]", "line 1: the file must be a section"),
         ("telegram: [", "not valid YAML"),
         ("web: {}\nweb: {}", "not valid YAML: duplicate entry"),
     ];
     for (text, expected) in cases {
         let told = refusal(text);
-        assert!(
-            told.starts_with("config.yaml") && told.contains(expected),
-            "{text:?} was told: {told}"
-        );
+        assert!(told.starts_with("config.yaml") && told.contains(expected), "{text:?} was told: {told}");
     }
 }
 
 #[test]
 fn values_that_make_no_sense_are_refused_in_plain_words() {
     let cases = [
-        (
-            "telegram: { api_url: api.telegram.org }",
-            "starts with http:// or https://",
-        ),
-        (
-            "telegram: { mode: webhook }",
-            "telegram.mode is \"webhook\", and only polling is supported now",
-        ),
-        (
-            "database: { url: 'mysql://root@db/x' }",
-            "must start with sqlite://, postgres:// or postgresql://",
-        ),
+        ("telegram: { api_url: api.telegram.org }", "starts with http:// or https://"),
+        ("telegram: { mode: webhook }", "telegram.mode is \"webhook\", and only polling is supported now"),
+        ("database: { url: 'mysql://root@db/x' }", "must start with sqlite://, postgres:// or postgresql://"),
         ("database: { url: 'sqlite::memory:' }", "must name a file"),
-        (
-            "attachments: { url: 'ftp://x' }",
-            "must start with file://, s3://, gs://, az:// or memory://",
-        ),
-        (
-            "attachments: { url: 's3://' }",
-            "must name a bucket, such as s3://my-bucket/photothread",
-        ),
-        (
-            "web: { listen: '0.0.0.0:8080' }",
-            "login comes with a later version",
-        ),
+        ("attachments: { url: 'ftp://x' }", "must start with file://, s3://, gs://, az:// or memory://"),
+        ("attachments: { url: 's3://' }", "must name a bucket, such as s3://my-bucket/photothread"),
+        ("web: { listen: '0.0.0.0:8080' }", "login comes with a later version"),
         ("web: { listen: '8080' }", "must be an address and a port"),
-        (
-            "agents: { a: { provider: claude } }",
-            "supported are auto, offline, openai",
-        ),
-        (
-            "agents: { a: { provider: Anthropic } }",
-            "is anthropic, which is not supported yet",
-        ),
+        ("agents: { a: { provider: claude } }", "supported are auto, offline, openai"),
+        ("agents: { a: { provider: Anthropic } }", "is anthropic, which is not supported yet"),
         ("agents: { My-Agent: {} }", "agents.My-Agent must be named with"),
-        (
-            "providers: { gemini: { base_url: 'https://x' } }",
-            "providers.gemini is not supported yet",
-        ),
-        (
-            "attachments: { retention_days: 3 }",
-            "attachments.retention_days is not supported yet",
-        ),
+        ("providers: { gemini: { base_url: 'https://x' } }", "providers.gemini is not supported yet"),
+        ("attachments: { retention_days: 3 }", "attachments.retention_days is not supported yet"),
     ];
     for (text, expected) in cases {
         let told = refusal(text);
-        assert!(
-            told.starts_with("config.yaml line 1: ") && told.contains(expected),
-            "{text:?}: {told}"
-        );
+        assert!(told.starts_with("config.yaml line 1: ") && told.contains(expected), "{text:?}: {told}");
     }
 }
 
@@ -262,18 +178,12 @@ fn the_environment_wins_over_the_file() {
     )
     .unwrap();
     let batch = config.telegram.batch;
-    assert_eq!(
-        (batch.quiet_ms, batch.album_quiet_ms, batch.max_wait_ms),
-        (100, 1000, 8)
-    );
+    assert_eq!((batch.quiet_ms, batch.album_quiet_ms, batch.max_wait_ms), (100, 1000, 8));
     let zoe = config.default_agent().unwrap();
     assert_eq!(zoe.model.as_deref(), Some("123"), "a text may look like a number");
     assert_eq!(zoe.prompt, "it's: [odd", "a text is taken as it is, not as YAML");
     assert_eq!(config.web.listen, None);
-    assert_eq!(
-        config.limits.edits_at_once, 2,
-        "an empty variable counts as unset"
-    );
+    assert_eq!(config.limits.edits_at_once, 2, "an empty variable counts as unset");
 }
 
 #[test]
@@ -283,10 +193,7 @@ fn lists_in_the_environment_may_leave_out_the_brackets() {
         assert_eq!(config.telegram.allowed_user_ids, [11, 22]);
     }
     let config = variable("PHOTOTHREAD_AGENTS__PHOTOTHREAD__TOOLS", "crop_image").unwrap();
-    assert_eq!(
-        config.agents[0].tools,
-        ToolChoice::Only(vec!["crop_image".into()])
-    );
+    assert_eq!(config.agents[0].tools, ToolChoice::Only(vec!["crop_image".into()]));
 }
 
 #[test]
@@ -322,19 +229,10 @@ fn secrets_come_from_the_environment_and_never_show() {
     )
     .unwrap();
     let shown = format!("{config:?} {config:#?}");
-    assert!(
-        !shown.contains("secret-") && !shown.contains("hunter2"),
-        "{shown}"
-    );
-    assert!(
-        config.secrets.openai_api_key.is_none(),
-        "an empty variable counts as unset"
-    );
+    assert!(!shown.contains("secret-") && !shown.contains("hunter2"), "{shown}");
+    assert!(config.secrets.openai_api_key.is_none(), "an empty variable counts as unset");
     assert_eq!(config.secrets.all().count(), 3);
-    assert_eq!(
-        config.secrets.not_supported_yet(),
-        ["ANTHROPIC_API_KEY", "GEMINI_API_KEY"]
-    );
+    assert_eq!(config.secrets.not_supported_yet(), ["ANTHROPIC_API_KEY", "GEMINI_API_KEY"]);
     let told = refusal("database: { url: 'mysql://me:hunter2@db/photothread' }");
     assert!(!told.contains("hunter2"), "{told}");
 }
@@ -344,9 +242,7 @@ fn openai_without_a_key_is_refused_unless_the_server_is_ones_own() {
     let agent = "agents: { a: { provider: openai } }\n";
     assert!(refusal(agent).starts_with("agents.a.provider is openai, but OPENAI_API_KEY is not set"));
     assert!(with(agent, &[("OPENAI_API_KEY", "k")]).is_ok());
-    let own = file(&format!(
-        "{agent}providers: {{ openai: {{ base_url: 'http://localhost:1234/v1/' }} }}"
-    ));
+    let own = file(&format!("{agent}providers: {{ openai: {{ base_url: 'http://localhost:1234/v1/' }} }}"));
     assert_eq!(own.providers.openai.base_url, "http://localhost:1234/v1");
 }
 
@@ -361,9 +257,7 @@ fn an_agent_whose_prompt_does_not_exist_is_named() {
 
 #[test]
 fn a_named_file_must_exist() {
-    let told = Config::load(Some(Path::new("no/such.yaml")), std::iter::empty())
-        .unwrap_err()
-        .to_string();
+    let told = Config::load(Some(Path::new("no/such.yaml")), std::iter::empty()).unwrap_err().to_string();
     assert!(told.starts_with("cannot read no/such.yaml"), "{told}");
 }
 
@@ -373,21 +267,12 @@ fn places_are_read_as_people_write_them() {
         DatabaseUrl::Sqlite(path) => path,
         DatabaseUrl::Postgres(_) => panic!("{text} is no PostgreSQL"),
     };
-    assert_eq!(
-        sqlite("sqlite://../my%20data/x.db?mode=rwc"),
-        PathBuf::from("../my data/x.db")
-    );
+    assert_eq!(sqlite("sqlite://../my%20data/x.db?mode=rwc"), PathBuf::from("../my data/x.db"));
     assert_eq!(sqlite("sqlite:///var/x.db"), PathBuf::from("/var/x.db"));
     assert_eq!(sqlite("SQLite:x 100%.db"), PathBuf::from("x 100%.db"));
     let directory = "file:///srv/files".parse::<AttachmentsUrl>().unwrap();
     assert_eq!(directory, AttachmentsUrl::Directory("/srv/files".into()));
     assert_eq!("memory://".parse(), Ok(AttachmentsUrl::Memory));
-    assert!(matches!(
-        "s3://bucket/prefix".parse(),
-        Ok(AttachmentsUrl::Bucket(_))
-    ));
-    assert_eq!(
-        file("web: { listen: 'localhost:1' }").web.listen,
-        Some(([127, 0, 0, 1], 1).into())
-    );
+    assert!(matches!("s3://bucket/prefix".parse(), Ok(AttachmentsUrl::Bucket(_))));
+    assert_eq!(file("web: { listen: 'localhost:1' }").web.listen, Some(([127, 0, 0, 1], 1).into()));
 }

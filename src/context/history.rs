@@ -18,10 +18,9 @@ pub fn render(messages: &[Message]) -> Vec<Unit> {
     let mut units = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         match message.role {
-            Role::User => units.push(vec![PromptMessage::User {
-                text: person::message(message),
-                images: Vec::new(),
-            }]),
+            Role::User => {
+                units.push(vec![PromptMessage::User { text: person::message(message), images: Vec::new() }])
+            }
             Role::Assistant if message.tool_calls.is_empty() => {
                 if !message.content.trim().is_empty() {
                     units.push(vec![assistant(message)]);
@@ -81,11 +80,7 @@ fn tokens(unit: &Unit) -> usize {
     let bytes = |message: &PromptMessage| match message {
         PromptMessage::User { text, .. } | PromptMessage::Tool { text, .. } => text.len(),
         PromptMessage::Assistant { text, tool_calls, .. } => {
-            text.len()
-                + tool_calls
-                    .iter()
-                    .map(|call| call.name.len() + call.arguments.len())
-                    .sum::<usize>()
+            text.len() + tool_calls.iter().map(|call| call.name.len() + call.arguments.len()).sum::<usize>()
         }
     };
     unit.iter().map(|message| bytes(message) / 3 + 4).sum()

@@ -27,7 +27,7 @@ pub async fn block(
     if files.is_empty() {
         return Ok(String::new());
     }
-    files.sort_by(|a, b| b.created_at.cmp(&a.created_at));
+    files.sort_by_key(|file| std::cmp::Reverse(file.created_at));
     let now = Utc::now();
     let items: Vec<RecentItem> = files.iter().map(|file| item(file, now)).collect();
     Ok(prompts.recent_attachments(&items)?)
@@ -60,19 +60,11 @@ mod tests {
 
     #[test]
     fn ages_read_as_people_say_them() {
-        let said: Vec<String> = [10, 60, 300, 3600, 7200, 86_400 * 3]
-            .map(|s| age(TimeDelta::seconds(s)))
-            .into();
+        let said: Vec<String> =
+            [10, 60, 300, 3600, 7200, 86_400 * 3].map(|s| age(TimeDelta::seconds(s))).into();
         assert_eq!(
             said,
-            [
-                "just now",
-                "1 minute ago",
-                "5 minutes ago",
-                "1 hour ago",
-                "2 hours ago",
-                "3 days ago"
-            ]
+            ["just now", "1 minute ago", "5 minutes ago", "1 hour ago", "2 hours ago", "3 days ago"]
         );
     }
 }

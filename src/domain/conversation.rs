@@ -45,10 +45,7 @@ pub struct Conversation {
 
 impl Conversation {
     pub fn new(interface: InterfaceType, id: impl Into<String>) -> Self {
-        Self {
-            interface,
-            id: id.into(),
-        }
+        Self { interface, id: id.into() }
     }
 
     pub fn telegram(chat_id: i64) -> Self {

@@ -52,43 +52,27 @@ impl Color {
 
     pub fn parse(text: &str) -> Result<Self, ImagingError> {
         let wanted = text.trim().to_ascii_lowercase().replace("grey", "gray");
-        let named = || {
-            NAMES
-                .iter()
-                .find(|(name, _)| *name == wanted)
-                .map(|(_, color)| *color)
-        };
-        named()
-            .or_else(|| from_hex(&wanted))
-            .or_else(|| from_rgb(&wanted))
-            .ok_or_else(|| {
-                let names: Vec<_> = NAMES.iter().map(|(name, _)| *name).collect();
-                ImagingError::BadArgument(format!(
-                    "Unknown color {text:?}. Use #rrggbb, rgb(r, g, b) with 0 to 255 each, or one of: {}.",
-                    names.join(", ")
-                ))
-            })
+        let named = || NAMES.iter().find(|(name, _)| *name == wanted).map(|(_, color)| *color);
+        named().or_else(|| from_hex(&wanted)).or_else(|| from_rgb(&wanted)).ok_or_else(|| {
+            let names: Vec<_> = NAMES.iter().map(|(name, _)| *name).collect();
+            ImagingError::BadArgument(format!(
+                "Unknown color {text:?}. Use #rrggbb, rgb(r, g, b) with 0 to 255 each, or one of: {}.",
+                names.join(", ")
+            ))
+        })
     }
 
     /// Black or white, whichever reads better on this colour. The threshold is lower than equal contrast would
     /// have it, because white on strong red or blue is what people expect of a label.
     pub fn readable_on_top(self) -> Self {
-        if self.luminance() > 0.3 {
-            Self::BLACK
-        } else {
-            Self::WHITE
-        }
+        if self.luminance() > 0.3 { Self::BLACK } else { Self::WHITE }
     }
 
     /// Relative luminance as WCAG defines it, 0 to 1.
     fn luminance(self) -> f32 {
         let linear = |channel: u8| {
             let v = f32::from(channel) / 255.0;
-            if v <= 0.04045 {
-                v / 12.92
-            } else {
-                ((v + 0.055) / 1.055).powf(2.4)
-            }
+            if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
         };
         0.2126 * linear(self.r) + 0.7152 * linear(self.g) + 0.0722 * linear(self.b)
     }
@@ -101,11 +85,8 @@ impl Default for Color {
 }
 
 fn from_hex(text: &str) -> Option<Color> {
-    let digits: Vec<u8> = text
-        .strip_prefix('#')?
-        .chars()
-        .map(|c| c.to_digit(16).map(|d| d as u8))
-        .collect::<Option<_>>()?;
+    let digits: Vec<u8> =
+        text.strip_prefix('#')?.chars().map(|c| c.to_digit(16).map(|d| d as u8)).collect::<Option<_>>()?;
     match digits[..] {
         [r, g, b] => Some(Color::rgb(r * 17, g * 17, b * 17)),
         [r1, r0, g1, g0, b1, b0] => Some(Color::rgb(r1 * 16 + r0, g1 * 16 + g0, b1 * 16 + b0)),
@@ -115,10 +96,7 @@ fn from_hex(text: &str) -> Option<Color> {
 
 fn from_rgb(text: &str) -> Option<Color> {
     let inside = text.strip_prefix("rgb(")?.strip_suffix(')')?;
-    let channels: Vec<u8> = inside
-        .split(',')
-        .map(|c| c.trim().parse().ok())
-        .collect::<Option<_>>()?;
+    let channels: Vec<u8> = inside.split(',').map(|c| c.trim().parse().ok()).collect::<Option<_>>()?;
     match channels[..] {
         [r, g, b] => Some(Color::rgb(r, g, b)),
         _ => None,
@@ -151,14 +129,7 @@ mod tests {
 
     #[test]
     fn every_way_of_writing_red_is_red() {
-        for text in [
-            "red",
-            " Red ",
-            "#ff0000",
-            "#F00",
-            "rgb(255, 0, 0)",
-            "RGB(255,0,0)",
-        ] {
+        for text in ["red", " Red ", "#ff0000", "#F00", "rgb(255, 0, 0)", "RGB(255,0,0)"] {
             assert_eq!(Color::parse(text), Ok(Color::RED), "{text}");
         }
         assert_eq!(Color::parse("grey"), Color::parse("gray"));
@@ -168,21 +139,15 @@ mod tests {
     fn a_refusal_lists_what_is_allowed() {
         for text in ["reddish", "", "#ff00", "#ggg", "rgb(1,2)", "rgb(300,0,0)", "#é0"] {
             let error = Color::parse(text).unwrap_err().to_string();
-            assert!(
-                error.contains("#rrggbb") && error.contains("turquoise"),
-                "{error}"
-            );
+            assert!(error.contains("#rrggbb") && error.contains("turquoise"), "{error}");
         }
     }
 
     #[test]
     fn labels_read_on_light_and_dark_plates() {
-        for (plate, ink) in [
-            ("red", Color::WHITE),
-            ("blue", Color::WHITE),
-            ("yellow", Color::BLACK),
-            ("lime", Color::BLACK),
-        ] {
+        for (plate, ink) in
+            [("red", Color::WHITE), ("blue", Color::WHITE), ("yellow", Color::BLACK), ("lime", Color::BLACK)]
+        {
             assert_eq!(Color::parse(plate).unwrap().readable_on_top(), ink, "{plate}");
         }
     }

@@ -18,21 +18,14 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            max_pixels: 100_000_000,
-            max_side: 30_000,
-        }
+        Self { max_pixels: 100_000_000, max_side: 30_000 }
     }
 }
 
 impl Limits {
     pub fn check(&self, width: u32, height: u32) -> Result<(), ImagingError> {
         if width.max(height) > self.max_side || u64::from(width) * u64::from(height) > self.max_pixels {
-            return Err(ImagingError::TooLarge {
-                width,
-                height,
-                limits: *self,
-            });
+            return Err(ImagingError::TooLarge { width, height, limits: *self });
         }
         Ok(())
     }
@@ -61,22 +54,15 @@ pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Picture, ImagingError> {
     };
     limits.check(stored.extent.0, stored.extent.1)?;
     let (pixels, icc) = catch_unwind(AssertUnwindSafe(|| read_pixels(bytes, codec, limits)))
-        .map_err(|_| ImagingError::Damaged {
-            format,
-            detail: "the decoder panicked".to_owned(),
-        })?
+        .map_err(|_| ImagingError::Damaged { format, detail: "the decoder panicked".to_owned() })?
         .map_err(|error| match error {
-            ImageError::Limits(_) => ImagingError::TooLarge {
-                width: stored.width,
-                height: stored.height,
-                limits: *limits,
-            },
+            ImageError::Limits(_) => {
+                ImagingError::TooLarge { width: stored.width, height: stored.height, limits: *limits }
+            }
             other => refused(format, other),
         })?;
     let icc = icc.filter(|profile| is_plausible_profile(profile));
-    Picture::new(pixels, format)
-        .with_icc(icc)
-        .try_map(|pixels| geometry::orient(pixels, stored.orientation))
+    Picture::new(pixels, format).with_icc(icc).try_map(|pixels| geometry::orient(pixels, stored.orientation))
 }
 
 fn read_pixels(

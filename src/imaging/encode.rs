@@ -54,38 +54,22 @@ pub(super) fn jpeg(picture: &Picture, quality: u8) -> Result<Encoded, ImagingErr
     let bytes = catch_unwind(AssertUnwindSafe(|| encoder.encode()))
         .map_err(|_| ImagingError::failed("the JPEG encoder panicked"))?
         .map_err(ImagingError::failed)?;
-    Ok(Encoded {
-        bytes,
-        mime: Format::Jpeg.mime(),
-        extension: Format::Jpeg.extension(),
-    })
+    Ok(Encoded { bytes, mime: Format::Jpeg.mime(), extension: Format::Jpeg.extension() })
 }
 
 pub(super) fn png(picture: &Picture) -> Result<Encoded, ImagingError> {
     let mut bytes = Vec::new();
     let mut encoder = PngEncoder::new(&mut bytes);
     if let Some(profile) = profile_for(picture, picture.pixels.color()) {
-        encoder
-            .set_icc_profile(profile.to_vec())
-            .map_err(ImagingError::failed)?;
+        encoder.set_icc_profile(profile.to_vec()).map_err(ImagingError::failed)?;
     }
-    picture
-        .pixels
-        .write_with_encoder(encoder)
-        .map_err(ImagingError::failed)?;
-    Ok(Encoded {
-        bytes,
-        mime: Format::Png.mime(),
-        extension: Format::Png.extension(),
-    })
+    picture.pixels.write_with_encoder(encoder).map_err(ImagingError::failed)?;
+    Ok(Encoded { bytes, mime: Format::Png.mime(), extension: Format::Png.extension() })
 }
 
 /// A profile describes pixels of one kind: a CMYK profile on the RGB we decoded to, or a gray one on a picture
 /// that gained colour, would be wrong.
 fn profile_for(picture: &Picture, color: ColorType) -> Option<&[u8]> {
     let wanted: &[u8] = if color.has_color() { b"RGB " } else { b"GRAY" };
-    picture
-        .icc
-        .as_deref()
-        .filter(|profile| profile.get(16..20) == Some(wanted))
+    picture.icc.as_deref().filter(|profile| profile.get(16..20) == Some(wanted))
 }

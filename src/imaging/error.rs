@@ -37,9 +37,7 @@ pub enum ImagingError {
 
 impl ImagingError {
     pub(super) fn failed(detail: impl ToString) -> Self {
-        Self::Failed {
-            detail: detail.to_string(),
-        }
+        Self::Failed { detail: detail.to_string() }
     }
 }
 

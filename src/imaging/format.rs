@@ -96,15 +96,11 @@ fn from_brands(bytes: &[u8]) -> Option<Format> {
     let (major, rest) = brands.split_at_checked(4)?;
     let compatible = rest.get(4..).unwrap_or_default().as_chunks::<4>().0;
     let names = |wanted: &[&[u8; 4]]| {
-        wanted
-            .iter()
-            .any(|brand| major == brand.as_slice() || compatible.contains(brand))
+        wanted.iter().any(|brand| major == brand.as_slice() || compatible.contains(brand))
     };
     if names(&[b"avif", b"avis"]) {
         Some(Format::Avif)
-    } else if names(&[
-        b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs",
-    ]) {
+    } else if names(&[b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs"]) {
         Some(Format::Heic)
     } else {
         None
@@ -117,14 +113,9 @@ mod tests {
 
     #[test]
     fn words_that_start_like_a_signature_are_not_pictures() {
-        for text in [
-            "BMW is a car maker from Munich",
-            "GIF is a format",
-            "II is two",
-            "RIFF raff WEB",
-            "",
-            "B",
-        ] {
+        for text in
+            ["BMW is a car maker from Munich", "GIF is a format", "II is two", "RIFF raff WEB", "", "B"]
+        {
             assert_eq!(Format::sniff(text.as_bytes()), None, "{text}");
         }
     }
@@ -132,9 +123,6 @@ mod tests {
     #[test]
     fn a_video_in_the_same_container_is_not_a_picture() {
         assert_eq!(Format::sniff(b"\0\0\0\x18ftypisom\0\0\0\0isommp42"), None);
-        assert_eq!(
-            Format::sniff(b"\0\0\0\x18ftypmif1\0\0\0\0mif1heic"),
-            Some(Format::Heic)
-        );
+        assert_eq!(Format::sniff(b"\0\0\0\x18ftypmif1\0\0\0\0mif1heic"), Some(Format::Heic));
     }
 }

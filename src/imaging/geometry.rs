@@ -49,9 +49,7 @@ pub(super) fn upend(pixels: DynamicImage) -> Result<DynamicImage, ImagingError> 
         let mut buffer = buffer;
         let (row, height) = (buffer.width() as usize * N, buffer.height() as usize);
         let (top, bottom) = buffer.split_at_mut(row * (height / 2));
-        for (upper, lower) in top
-            .chunks_exact_mut(row.max(1))
-            .zip(bottom.chunks_exact_mut(row.max(1)).rev())
+        for (upper, lower) in top.chunks_exact_mut(row.max(1)).zip(bottom.chunks_exact_mut(row.max(1)).rev())
         {
             upper.swap_with_slice(lower);
         }
@@ -147,20 +145,9 @@ mod tests {
     fn large_pictures_turn_like_the_reference_across_tiles() {
         let big: DynamicImage =
             image::RgbImage::from_fn(77, 45, |x, y| image::Rgb([x as u8, y as u8, (x * y) as u8])).into();
-        assert_eq!(
-            quarter_turn(big.clone(), QuarterTurn::Clockwise).unwrap(),
-            big.rotate90()
-        );
-        assert_eq!(
-            quarter_turn(big.clone(), QuarterTurn::Anticlockwise).unwrap(),
-            big.rotate270()
-        );
-        let rect = PixelRect {
-            x: 5,
-            y: 7,
-            width: 40,
-            height: 30,
-        };
+        assert_eq!(quarter_turn(big.clone(), QuarterTurn::Clockwise).unwrap(), big.rotate90());
+        assert_eq!(quarter_turn(big.clone(), QuarterTurn::Anticlockwise).unwrap(), big.rotate270());
+        let rect = PixelRect { x: 5, y: 7, width: 40, height: 30 };
         assert_eq!(cut(big.clone(), rect).unwrap(), big.crop_imm(5, 7, 40, 30));
         assert!(cut(big, PixelRect { x: 60, ..rect }).is_err(), "outside");
     }

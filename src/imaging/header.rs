@@ -55,9 +55,8 @@ pub(super) fn jpeg(bytes: &[u8]) -> Option<Stored> {
             0xC4 | 0xC8 | 0xCC => {}
             0xC0..=0xCF => {
                 let mut stored = Stored::still(be16(body, 3)?.into(), be16(body, 1)?.into());
-                stored.orientation = orientation
-                    .or_else(|| late_exif(&after[length..]))
-                    .unwrap_or(stored.orientation);
+                stored.orientation =
+                    orientation.or_else(|| late_exif(&after[length..])).unwrap_or(stored.orientation);
                 return Some(stored);
             }
             0xE1 if orientation.is_none() && body.starts_with(b"Exif\0\0") => {
@@ -152,11 +151,7 @@ fn walk_gif(bytes: &[u8], extent: &mut (u32, u32)) -> Option<u32> {
 }
 
 fn color_table(flags: u8) -> usize {
-    if flags & 0x80 == 0 {
-        0
-    } else {
-        3 << ((flags & 7) + 1)
-    }
+    if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) }
 }
 
 /// HEIC and AVIF: the largest image the property list describes (others are tiles and thumbnails), turned if a
@@ -191,12 +186,7 @@ pub(super) fn iso_media(bytes: &[u8]) -> Option<Stored> {
         properties = after;
     }
     let brand = bytes.get(8..12)?;
-    stored.map(|s| Stored {
-        orientation,
-        alpha,
-        animated: brand == b"avis" || brand == b"hevc",
-        ..s
-    })
+    stored.map(|s| Stored { orientation, alpha, animated: brand == b"avis" || brand == b"hevc", ..s })
 }
 
 fn iso_child<'a>(mut within: &'a [u8], wanted: &[u8; 4]) -> Option<&'a [u8]> {
@@ -213,10 +203,7 @@ fn iso_box(rest: &[u8]) -> Option<(&[u8; 4], &[u8], &[u8])> {
     let name = rest.get(4..8)?.try_into().ok()?;
     let (start, size) = match be32(rest, 0)? {
         0 => (8, rest.len()),
-        1 => (
-            16,
-            usize::try_from(u64::from_be_bytes(rest.get(8..16)?.try_into().ok()?)).ok()?,
-        ),
+        1 => (16, usize::try_from(u64::from_be_bytes(rest.get(8..16)?.try_into().ok()?)).ok()?),
         size => (8, size as usize),
     };
     Some((name, rest.get(start..size)?, &rest[size..]))

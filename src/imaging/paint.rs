@@ -66,12 +66,7 @@ impl From<PixelRect> for Bounds {
 
 impl Bounds {
     pub fn grow(self, by: f32) -> Self {
-        Self {
-            left: self.left - by,
-            top: self.top - by,
-            right: self.right + by,
-            bottom: self.bottom + by,
-        }
+        Self { left: self.left - by, top: self.top - by, right: self.right + by, bottom: self.bottom + by }
     }
 }
 
@@ -79,13 +74,10 @@ impl Form {
     /// Larger by the same distance on every side; corners become rounder by as much.
     pub fn grow(self, by: f32) -> Self {
         match self {
-            Self::Rectangle { bounds, radius } => Self::Rectangle {
-                bounds: bounds.grow(by),
-                radius: (radius + by).max(0.0),
-            },
-            Self::Ellipse { bounds } => Self::Ellipse {
-                bounds: bounds.grow(by),
-            },
+            Self::Rectangle { bounds, radius } => {
+                Self::Rectangle { bounds: bounds.grow(by), radius: (radius + by).max(0.0) }
+            }
+            Self::Ellipse { bounds } => Self::Ellipse { bounds: bounds.grow(by) },
         }
     }
 
@@ -104,10 +96,7 @@ impl Form {
         match *self {
             Self::Rectangle { radius, .. } => {
                 let radius = radius.min(half_width).min(half_height);
-                let (dx, dy) = (
-                    from_middle_x - half_width + radius,
-                    from_middle_y - half_height + radius,
-                );
+                let (dx, dy) = (from_middle_x - half_width + radius, from_middle_y - half_height + radius);
                 length(dx.max(0.0), dy.max(0.0)) + dx.max(dy).min(0.0) - radius
             }
             // A first-order estimate, exact on the edge itself, where it matters.
@@ -115,11 +104,7 @@ impl Form {
                 let (rx, ry) = (half_width.max(0.5), half_height.max(0.5));
                 let (nx, ny) = (from_middle_x / rx, from_middle_y / ry);
                 let (near, steepness) = (length(nx, ny), length(nx / rx, ny / ry));
-                if steepness == 0.0 {
-                    -rx.min(ry)
-                } else {
-                    near * (near - 1.0) / steepness
-                }
+                if steepness == 0.0 { -rx.min(ry) } else { near * (near - 1.0) / steepness }
             }
         }
     }
@@ -135,14 +120,9 @@ impl Form {
             Self::Rectangle { radius: 0.0, .. } => (bounds.left, bounds.right),
             Self::Rectangle { .. } => return None,
             Self::Ellipse { .. } => {
-                let (middle_x, middle_y) = (
-                    (bounds.left + bounds.right) / 2.0,
-                    (bounds.top + bounds.bottom) / 2.0,
-                );
-                let (rx, ry) = (
-                    (bounds.right - bounds.left) / 2.0,
-                    (bounds.bottom - bounds.top) / 2.0,
-                );
+                let (middle_x, middle_y) =
+                    ((bounds.left + bounds.right) / 2.0, (bounds.top + bounds.bottom) / 2.0);
+                let (rx, ry) = ((bounds.right - bounds.left) / 2.0, (bounds.bottom - bounds.top) / 2.0);
                 let off = (top - middle_y).abs().max((bottom - middle_y).abs()) / ry.max(0.5);
                 let reach = rx * (1.0 - off * off).max(0.0).sqrt() - 2.0;
                 (middle_x - reach, middle_x + reach)
@@ -211,17 +191,9 @@ impl Outline {
                 }
                 let pixel = canvas.get_pixel_mut(x, y);
                 if self.halo > 0 {
-                    lay(
-                        pixel,
-                        contrast,
-                        outside * (1.0 - self.inner.coverage(x, y)) * HALO_OPACITY,
-                    );
+                    lay(pixel, contrast, outside * (1.0 - self.inner.coverage(x, y)) * HALO_OPACITY);
                 }
-                lay(
-                    pixel,
-                    self.color,
-                    band.1.coverage(x, y) * (1.0 - band.0.coverage(x, y)),
-                );
+                lay(pixel, self.color, band.1.coverage(x, y) * (1.0 - band.0.coverage(x, y)));
             }
         }
     }
@@ -248,28 +220,9 @@ mod tests {
     #[test]
     fn whole_pixel_rectangles_have_crisp_edges() {
         let mut canvas = RgbImage::new(10, 10);
-        let rect = PixelRect {
-            x: 2,
-            y: 3,
-            width: 4,
-            height: 5,
-        };
-        let form = Form::Rectangle {
-            bounds: rect.into(),
-            radius: 0.0,
-        };
-        fill(
-            &mut canvas,
-            form,
-            PixelRect {
-                x: 0,
-                y: 0,
-                width: 10,
-                height: 10,
-            },
-            Color::WHITE,
-            1.0,
-        );
+        let rect = PixelRect { x: 2, y: 3, width: 4, height: 5 };
+        let form = Form::Rectangle { bounds: rect.into(), radius: 0.0 };
+        fill(&mut canvas, form, PixelRect { x: 0, y: 0, width: 10, height: 10 }, Color::WHITE, 1.0);
         for (x, y, pixel) in canvas.enumerate_pixels() {
             assert_eq!(pixel.0[0], if rect.contains(x, y) { 255 } else { 0 }, "{x},{y}");
         }
@@ -278,27 +231,9 @@ mod tests {
     #[test]
     fn an_ellipse_outline_leaves_no_gaps() {
         let mut canvas = RgbaImage::new(200, 120);
-        let bounds = Bounds {
-            left: 20.0,
-            top: 20.0,
-            right: 180.0,
-            bottom: 100.0,
-        };
-        let outline = Outline {
-            inner: Form::Ellipse { bounds },
-            halo: 1,
-            thickness: 4,
-            color: Color::RED,
-        };
-        outline.draw(
-            &mut canvas,
-            PixelRect {
-                x: 0,
-                y: 0,
-                width: 200,
-                height: 120,
-            },
-        );
+        let bounds = Bounds { left: 20.0, top: 20.0, right: 180.0, bottom: 100.0 };
+        let outline = Outline { inner: Form::Ellipse { bounds }, halo: 1, thickness: 4, color: Color::RED };
+        outline.draw(&mut canvas, PixelRect { x: 0, y: 0, width: 200, height: 120 });
         for step in 0..720 {
             let (sin, cos) = (step as f32 / 2.0).to_radians().sin_cos();
             let (x, y) = (100.0 + 83.0 * cos, 60.0 + 43.0 * sin);

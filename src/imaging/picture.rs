@@ -21,11 +21,7 @@ impl Picture {
             DynamicImage::ImageRgba32F(_) => DynamicImage::ImageRgba16(pixels.into_rgba16()),
             other => other,
         };
-        Self {
-            pixels,
-            source,
-            icc: None,
-        }
+        Self { pixels, source, icc: None }
     }
 
     pub(super) fn with_icc(self, icc: Option<Vec<u8>>) -> Self {
@@ -65,10 +61,7 @@ impl Picture {
         self,
         edit: impl FnOnce(DynamicImage) -> Result<DynamicImage, ImagingError>,
     ) -> Result<Self, ImagingError> {
-        Ok(Self {
-            pixels: edit(self.pixels)?,
-            ..self
-        })
+        Ok(Self { pixels: edit(self.pixels)?, ..self })
     }
 
     /// Gray pixels become colour ones of the same depth, so that colour can be drawn on them.
@@ -173,9 +166,7 @@ macro_rules! paint_buffer {
             image::DynamicImage::ImageRgba8($buffer) => Ok($body),
             image::DynamicImage::ImageRgb16($buffer) => Ok($body),
             image::DynamicImage::ImageRgba16($buffer) => Ok($body),
-            _ => Err($crate::imaging::ImagingError::failed(
-                "colour drawn on pixels without colour",
-            )),
+            _ => Err($crate::imaging::ImagingError::failed("colour drawn on pixels without colour")),
         }
     };
 }

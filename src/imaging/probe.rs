@@ -30,21 +30,12 @@ pub fn probe(bytes: &[u8]) -> Result<Probe, ImagingError> {
         | Orientation::Rotate270FlipH => (stored.height, stored.width),
         _ => (stored.width, stored.height),
     };
-    Ok(Probe {
-        format,
-        width,
-        height,
-        animated: stored.animated,
-        alpha: stored.alpha,
-    })
+    Ok(Probe { format, width, height, animated: stored.animated, alpha: stored.alpha })
 }
 
 pub(super) fn read_header(bytes: &[u8]) -> Result<(Format, Stored), ImagingError> {
     let format = Format::sniff(bytes).ok_or(ImagingError::NotAnImage)?;
-    let damaged = |detail: &str| ImagingError::Damaged {
-        format,
-        detail: detail.to_owned(),
-    };
+    let damaged = |detail: &str| ImagingError::Damaged { format, detail: detail.to_owned() };
     let stored = match format {
         Format::Jpeg => header::jpeg(bytes),
         Format::Png => header::png(bytes),
@@ -71,13 +62,8 @@ fn ask_decoder(format: Format, bytes: &[u8]) -> ImageResult<Option<Stored>> {
             let mut decoder = WebPDecoder::new(reader)?;
             // A broken Exif block must not cost the picture.
             let exif = decoder.exif_metadata().ok().flatten();
-            let orientation = exif
-                .as_deref()
-                .map_or(Orientation::NoTransforms, header::exif_orientation);
-            Stored {
-                animated: decoder.has_animation(),
-                ..describe(&decoder, orientation)
-            }
+            let orientation = exif.as_deref().map_or(Orientation::NoTransforms, header::exif_orientation);
+            Stored { animated: decoder.has_animation(), ..describe(&decoder, orientation) }
         }
         Format::Tiff => {
             let mut decoder = TiffDecoder::new(reader)?;
@@ -91,20 +77,13 @@ fn ask_decoder(format: Format, bytes: &[u8]) -> ImageResult<Option<Stored>> {
 
 fn describe(decoder: &impl ImageDecoder, orientation: Orientation) -> Stored {
     let (width, height) = decoder.dimensions();
-    Stored {
-        orientation,
-        alpha: decoder.color_type().has_alpha(),
-        ..Stored::still(width, height)
-    }
+    Stored { orientation, alpha: decoder.color_type().has_alpha(), ..Stored::still(width, height) }
 }
 
 /// A decoder's refusal, by what the owner of the file can do about it.
 pub(super) fn refused(format: Format, error: image::ImageError) -> ImagingError {
     match error {
         image::ImageError::Unsupported(_) => ImagingError::NotEditableYet { format },
-        other => ImagingError::Damaged {
-            format,
-            detail: other.to_string(),
-        },
+        other => ImagingError::Damaged { format, detail: other.to_string() },
     }
 }

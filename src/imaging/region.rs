@@ -20,12 +20,7 @@ pub enum RegionError {
     )]
     OutOfRange { field: &'static str, value: f64 },
     #[error("{far} ({far_value}) must be greater than {near} ({near_value}); both go from 0 to 1000.")]
-    Empty {
-        near: &'static str,
-        near_value: f64,
-        far: &'static str,
-        far_value: f64,
-    },
+    Empty { near: &'static str, near_value: f64, far: &'static str, far_value: f64 },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -46,12 +41,7 @@ pub struct PixelRect {
 }
 
 impl Region {
-    pub const FULL: Self = Self {
-        left: 0.0,
-        top: 0.0,
-        right: 1000.0,
-        bottom: 1000.0,
-    };
+    pub const FULL: Self = Self { left: 0.0, top: 0.0, right: 1000.0, bottom: 1000.0 };
 
     pub fn new(left: f64, top: f64, right: f64, bottom: f64) -> Result<Self, RegionError> {
         for (field, value) in [("left", left), ("top", top), ("right", right), ("bottom", bottom)] {
@@ -63,20 +53,10 @@ impl Region {
             [("left", left, "right", right), ("top", top, "bottom", bottom)]
         {
             if near_value >= far_value {
-                return Err(RegionError::Empty {
-                    near,
-                    near_value,
-                    far,
-                    far_value,
-                });
+                return Err(RegionError::Empty { near, near_value, far, far_value });
             }
         }
-        Ok(Self {
-            left,
-            top,
-            right,
-            bottom,
-        })
+        Ok(Self { left, top, right, bottom })
     }
 
     pub fn left(&self) -> f64 {
@@ -139,12 +119,7 @@ impl TryFrom<Corners> for Region {
 
 impl From<Region> for Corners {
     fn from(r: Region) -> Self {
-        Self {
-            left: r.left,
-            top: r.top,
-            right: r.right,
-            bottom: r.bottom,
-        }
+        Self { left: r.left, top: r.top, right: r.right, bottom: r.bottom }
     }
 }
 
@@ -157,21 +132,10 @@ mod tests {
     #[test]
     fn a_refusal_names_the_field_its_value_and_the_range() {
         let text = Region::new(0.0, 0.0, 1200.0, 10.0).unwrap_err().to_string();
-        assert!(
-            text.contains("right is 1200") && text.contains("0 to 1000"),
-            "{text}"
-        );
+        assert!(text.contains("right is 1200") && text.contains("0 to 1000"), "{text}");
         let text = Region::new(300.0, 0.0, 100.0, 10.0).unwrap_err().to_string();
-        assert!(
-            text.contains("right (100)") && text.contains("left (300)"),
-            "{text}"
-        );
-        assert!(
-            Region::new(f64::NAN, 0.0, 1.0, 1.0)
-                .unwrap_err()
-                .to_string()
-                .contains("left is NaN")
-        );
+        assert!(text.contains("right (100)") && text.contains("left (300)"), "{text}");
+        assert!(Region::new(f64::NAN, 0.0, 1.0, 1.0).unwrap_err().to_string().contains("left is NaN"));
         assert!(Region::new(5.0, 5.0, 5.0, 9.0).is_err(), "no area");
         assert!(Region::new(-1.0, 0.0, 5.0, 9.0).is_err());
         assert!(Region::new(0.0, 0.0, f64::INFINITY, 9.0).is_err());
@@ -183,12 +147,7 @@ mod tests {
         assert_eq!(region, Region::new(1.0, 2.0, 300.5, 4.0).unwrap());
         assert_eq!(serde_json::to_value(region).unwrap()["right"], 300.5);
         let error = serde_json::from_str::<Region>(r#"{"left":9,"top":2,"right":3,"bottom":4}"#).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .contains("right (3) must be greater than left (9)"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("right (3) must be greater than left (9)"), "{error}");
     }
 
     proptest! {

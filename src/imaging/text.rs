@@ -58,12 +58,7 @@ impl Line {
             pen += scaled.h_advance(glyph);
             previous = Some(glyph);
         }
-        Self {
-            glyphs,
-            size,
-            width: pen,
-            ascent: scaled.ascent(),
-        }
+        Self { glyphs, size, width: pen, ascent: scaled.ascent() }
     }
 
     pub fn width(&self) -> f32 {
@@ -94,10 +89,7 @@ impl Line {
             };
             let corner = outline.px_bounds().min;
             outline.draw(|column, row, coverage| {
-                let (x, y) = (
-                    corner.x as i64 + i64::from(column),
-                    corner.y as i64 + i64::from(row),
-                );
+                let (x, y) = (corner.x as i64 + i64::from(column), corner.y as i64 + i64::from(row));
                 let (Ok(x), Ok(y)) = (u32::try_from(x), u32::try_from(y)) else {
                     return;
                 };
@@ -114,8 +106,7 @@ impl Line {
 fn printable<'a>(text: &'a str, font: &'a FontRef<'static>) -> impl Iterator<Item = char> + 'a {
     text.split_whitespace()
         .map(move |word| {
-            word.chars()
-                .filter(|&c| !is_invisible(c) && (font.glyph_id(c).0 != 0 || c.is_alphanumeric()))
+            word.chars().filter(|&c| !is_invisible(c) && (font.glyph_id(c).0 != 0 || c.is_alphanumeric()))
         })
         .map(|word| word.collect::<String>())
         .filter(|word| !word.is_empty())

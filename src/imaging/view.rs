@@ -21,11 +21,7 @@ pub fn view(picture: Picture, longest: u32) -> Result<Encoded, ImagingError> {
     } else {
         picture
     };
-    if is_opaque(&picture.pixels) {
-        jpeg(&picture, VIEW_QUALITY)
-    } else {
-        png(&picture)
-    }
+    if is_opaque(&picture.pixels) { jpeg(&picture, VIEW_QUALITY) } else { png(&picture) }
 }
 
 /// Many files carry an alpha channel that hides nothing.

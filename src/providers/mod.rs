@@ -20,20 +20,9 @@ pub struct ToolSpec {
 /// One message as the model sees it: text already rendered, markers and fences included.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PromptMessage {
-    User {
-        text: String,
-        images: Vec<Attachment>,
-    },
-    Assistant {
-        text: String,
-        tool_calls: Vec<ToolCall>,
-        provider_metadata: Option<Value>,
-    },
-    Tool {
-        call_id: String,
-        name: String,
-        text: String,
-    },
+    User { text: String, images: Vec<Attachment> },
+    Assistant { text: String, tool_calls: Vec<ToolCall>, provider_metadata: Option<Value> },
+    Tool { call_id: String, name: String, text: String },
 }
 
 /// What the person of this turn means, in structure: the same facts the rendered text tells.

@@ -37,10 +37,7 @@ pub struct OpenAi {
 
 impl fmt::Debug for OpenAi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenAi")
-            .field("base_url", &self.place())
-            .field("model", &self.model)
-            .finish()
+        f.debug_struct("OpenAi").field("base_url", &self.place()).field("model", &self.model).finish()
     }
 }
 
@@ -61,14 +58,7 @@ impl OpenAi {
         let base_url = base_url.trim().trim_end_matches('/').to_owned();
         // A key read from a file often brings its newline, which no header may carry.
         let key = SecretString::from(key.expose_secret().trim());
-        Self {
-            base_url,
-            model,
-            key,
-            client,
-            pictures,
-            patience: PATIENCE,
-        }
+        Self { base_url, model, key, client, pictures, patience: PATIENCE }
     }
 
     async fn ask(&self, prompt: &Prompt) -> Result<Completion, ProviderError> {
@@ -91,9 +81,7 @@ impl OpenAi {
         }
         let Ok(answer) = serde_json::from_slice::<Value>(&body?) else {
             let place = self.place();
-            return Err(ProviderError::BadAnswer(format!(
-                "it is not JSON; is {place} the right base_url?"
-            )));
+            return Err(ProviderError::BadAnswer(format!("it is not JSON; is {place} the right base_url?")));
         };
         if let Some(fault) = format::fault(&answer) {
             return Err(self.error(fault.status.unwrap_or(status.as_u16()), &fault, wait));
@@ -150,12 +138,7 @@ impl OpenAi {
             401 => ProviderError::Auth(format!("{} does not know it (HTTP 401)", self.place())),
             403 => ProviderError::Auth(self.quote(status, fault)),
             413 => ProviderError::TooLong,
-            _ if says(&[
-                "context_length_exceeded",
-                "maximum context length",
-                "exceed_context_size",
-            ]) =>
-            {
+            _ if says(&["context_length_exceeded", "maximum context length", "exceed_context_size"]) => {
                 ProviderError::TooLong
             }
             400 if says(&["content_filter", "content_policy_violation"]) => ProviderError::Refused,
@@ -234,12 +217,7 @@ impl Provider for OpenAi {
 
 /// How long the server asks us to wait: `retry-after-ms`, else `retry-after` in seconds or as a date.
 fn wait(headers: &HeaderMap, now: DateTime<Utc>) -> Duration {
-    let header = |name: &str| {
-        headers
-            .get(name)
-            .and_then(|value| value.to_str().ok())
-            .map(str::trim)
-    };
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let seconds = |text: &str, unit: f64| {
         let number = text.parse::<f64>().ok().filter(|number| number.is_finite())?;
         Duration::try_from_secs_f64((number * unit).min(MAX_WAIT.as_secs_f64())).ok()

@@ -90,10 +90,7 @@ impl Store {
         };
         let sql = format!("SELECT CAST({name} AS TEXT) AS value FROM pragma_{name}");
         let ask = async |pool: &SqlitePool| -> Result<String, sqlx::Error> {
-            sqlx::query(AssertSqlSafe(sql.clone()))
-                .fetch_one(pool)
-                .await?
-                .try_get("value")
+            sqlx::query(AssertSqlSafe(sql.clone())).fetch_one(pool).await?.try_get("value")
         };
         Ok(Some([ask(write).await?, ask(read).await?]))
     }
@@ -127,12 +124,8 @@ async fn open_sqlite(url: &str) -> Result<Pool, StoreError> {
         .busy_timeout(Duration::from_secs(10))
         .pragma("cache_size", "-4096");
     if let Some(folder) = options.get_filename().parent() {
-        std::fs::create_dir_all(folder).map_err(|e| {
-            unusable(
-                &format!("the database folder {} cannot be made", folder.display()),
-                e,
-            )
-        })?;
+        std::fs::create_dir_all(folder)
+            .map_err(|e| unusable(&format!("the database folder {} cannot be made", folder.display()), e))?;
     }
     let write = SqlitePoolOptions::new()
         .max_connections(1)

@@ -143,15 +143,9 @@ impl SendState {
 impl std::str::FromStr for SendState {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        [
-            Self::Queued,
-            Self::Sending,
-            Self::Sent,
-            Self::Unknown,
-            Self::Failed,
-        ]
-        .into_iter()
-        .find(|state| state.as_str() == text)
-        .ok_or_else(|| format!("unknown outbox state {text:?}"))
+        [Self::Queued, Self::Sending, Self::Sent, Self::Unknown, Self::Failed]
+            .into_iter()
+            .find(|state| state.as_str() == text)
+            .ok_or_else(|| format!("unknown outbox state {text:?}"))
     }
 }

@@ -25,24 +25,14 @@ pub(super) fn postgres() -> Migrator {
 
 fn migrator(migrations: Migrations) -> Migrator {
     let migrations = migrations.iter().map(|&(version, name, sql)| {
-        Migration::new(
-            version,
-            name.into(),
-            MigrationType::Simple,
-            sql.into_sql_str(),
-            false,
-        )
+        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
     });
     Migrator::with_migrations(migrations.collect())
 }
 
 /// The versions the schema of this database went through.
 pub fn versions(url: &str) -> Vec<i64> {
-    let migrations = if url.starts_with("sqlite:") {
-        SQLITE
-    } else {
-        POSTGRES
-    };
+    let migrations = if url.starts_with("sqlite:") { SQLITE } else { POSTGRES };
     migrations.iter().map(|(version, ..)| *version).collect()
 }
 
@@ -50,13 +40,9 @@ pub fn versions(url: &str) -> Vec<i64> {
 pub async fn migrate_to(url: &str, version: i64) -> Result<(), StoreError> {
     let done = if url.starts_with("sqlite:") {
         let options = SqliteConnectOptions::from_str(url)?.create_if_missing(true);
-        sqlite()
-            .run_to(version, &mut SqliteConnection::connect_with(&options).await?)
-            .await
+        sqlite().run_to(version, &mut SqliteConnection::connect_with(&options).await?).await
     } else {
-        postgres()
-            .run_to(version, &mut PgConnection::connect(url).await?)
-            .await
+        postgres().run_to(version, &mut PgConnection::connect(url).await?).await
     };
     done.map_err(|e| unusable(&format!("the schema cannot be brought to version {version}"), e))
 }

@@ -44,17 +44,14 @@ enum Trouble {
 }
 
 async fn once(bot: &Bot, file_id: &str, most: u64) -> Result<Bytes, Trouble> {
-    let file = bot
-        .get_file(FileId(file_id.to_owned()))
-        .await
-        .map_err(|error| match error {
-            RequestError::RetryAfter(wait) => Trouble::Passing(Some(wait.duration())),
-            RequestError::Api(ApiError::Unknown(text)) if text.contains("too big") => {
-                Trouble::Final(DownloadError::TooBig)
-            }
-            RequestError::Api(error) => Trouble::Final(DownloadError::Gone(error.to_string())),
-            _ => Trouble::Passing(None),
-        })?;
+    let file = bot.get_file(FileId(file_id.to_owned())).await.map_err(|error| match error {
+        RequestError::RetryAfter(wait) => Trouble::Passing(Some(wait.duration())),
+        RequestError::Api(ApiError::Unknown(text)) if text.contains("too big") => {
+            Trouble::Final(DownloadError::TooBig)
+        }
+        RequestError::Api(error) => Trouble::Final(DownloadError::Gone(error.to_string())),
+        _ => Trouble::Passing(None),
+    })?;
     let mut stream = bot.download_file_stream(&file.path);
     let mut bytes = BytesMut::new();
     while let Some(chunk) = stream.next().await {

@@ -67,9 +67,7 @@ pub fn plan(answer: &Answer) -> Vec<Send> {
             Err(_) => {}
         }
     }
-    let texts = split(&text, TEXT_UNITS)
-        .into_iter()
-        .map(|body| Send::Text { body });
+    let texts = split(&text, TEXT_UNITS).into_iter().map(|body| Send::Text { body });
     texts.chain(sends).collect()
 }
 
@@ -105,17 +103,13 @@ impl Send {
     pub fn gentler(self) -> Option<Self> {
         match self {
             Self::Text { body } if body.entities.is_empty() => None,
-            Self::Text { body } => Some(Self::Text {
-                body: Formatted::plain(body.text),
-            }),
+            Self::Text { body } => Some(Self::Text { body: Formatted::plain(body.text) }),
             Self::Photo { file, caption } => Some(Self::Document { file, caption }),
             Self::MediaGroup { files, caption } => Some(Self::DocumentGroup { files, caption }),
             Self::Document { .. } | Self::DocumentGroup { .. } => {
                 let names: Vec<&str> = self.files().iter().map(|file| file.filename.as_str()).collect();
                 let text = super::says::telegram_refused(&names);
-                Some(Self::Text {
-                    body: Formatted::plain(text),
-                })
+                Some(Self::Text { body: Formatted::plain(text) })
             }
         }
     }
@@ -148,10 +142,7 @@ fn files(attachments: &[Attachment]) -> Vec<Send> {
     let mut sends = Vec::new();
     for run in attachments.chunk_by(|one, next| is_photo(one) && is_photo(next)) {
         if !run.first().is_some_and(is_photo) {
-            sends.extend(run.iter().map(|file| Send::Document {
-                file: file.into(),
-                caption: None,
-            }));
+            sends.extend(run.iter().map(|file| Send::Document { file: file.into(), caption: None }));
             continue;
         }
         let mut rest = run;
@@ -159,14 +150,10 @@ fn files(attachments: &[Attachment]) -> Vec<Send> {
             let (group, later) = rest.split_at(size);
             rest = later;
             sends.push(match group {
-                [file] => Send::Photo {
-                    file: file.into(),
-                    caption: None,
-                },
-                files => Send::MediaGroup {
-                    files: files.iter().map(SendFile::from).collect(),
-                    caption: None,
-                },
+                [file] => Send::Photo { file: file.into(), caption: None },
+                files => {
+                    Send::MediaGroup { files: files.iter().map(SendFile::from).collect(), caption: None }
+                }
             });
         }
     }
@@ -176,9 +163,7 @@ fn files(attachments: &[Attachment]) -> Vec<Send> {
 /// As few groups as possible, all about the same size, so that none is left with a single photo.
 fn group_sizes(count: usize) -> Vec<usize> {
     let groups = count.div_ceil(MAX_GROUP);
-    (0..groups)
-        .map(|group| count / groups + usize::from(group < count % groups))
-        .collect()
+    (0..groups).map(|group| count / groups + usize::from(group < count % groups)).collect()
 }
 
 /// Whether Telegram takes it as a photo; it refuses the others, or would show only their first frame.
@@ -220,19 +205,11 @@ mod tests {
     }
 
     fn document() -> Attachment {
-        Attachment {
-            mime_type: "application/pdf".into(),
-            width: None,
-            height: None,
-            ..image()
-        }
+        Attachment { mime_type: "application/pdf".into(), width: None, height: None, ..image() }
     }
 
     fn planned(text: &str, attachments: Vec<Attachment>) -> Vec<Send> {
-        plan(&Answer {
-            text: text.into(),
-            attachments,
-        })
+        plan(&Answer { text: text.into(), attachments })
     }
 
     /// `group3 photo document text`, an asterisk where there is a caption.
@@ -241,7 +218,7 @@ mod tests {
             Send::Text { .. } => "text".to_owned(),
             Send::Photo { caption, .. } => format!("photo{}", if caption.is_some() { "*" } else { "" }),
             Send::Document { caption, .. } => format!("document{}", if caption.is_some() { "*" } else { "" }),
-            Send::MediaGroup { files, caption } => {
+            Send::MediaGroup { files, caption } | Send::DocumentGroup { files, caption } => {
                 format!("group{}{}", files.len(), if caption.is_some() { "*" } else { "" })
             }
         };
@@ -250,6 +227,25 @@ mod tests {
 
     fn images(count: usize) -> Vec<Attachment> {
         (0..count).map(|_| image()).collect()
+    }
+
+    #[test]
+    fn a_refused_send_is_tried_in_gentler_shapes_until_only_words_are_left() {
+        let mut send = planned("*hi*", images(2)).remove(0);
+        let mut kinds = Vec::new();
+        loop {
+            kinds.push(match &send {
+                Send::MediaGroup { .. } => "photos",
+                Send::DocumentGroup { .. } => "documents",
+                Send::Text { .. } => "words",
+                other => panic!("{other:?}"),
+            });
+            match send.gentler() {
+                Some(other) => send = other,
+                None => break,
+            }
+        }
+        assert_eq!(kinds, ["photos", "documents", "words"]);
     }
 
     #[test]
@@ -269,79 +265,30 @@ mod tests {
     #[test]
     fn documents_break_a_run_and_order_is_kept() {
         let files = vec![image(), image(), document(), image(), document(), document()];
-        assert_eq!(
-            shape(&planned("", files)),
-            "group2 document photo document document"
-        );
+        assert_eq!(shape(&planned("", files)), "group2 document photo document document");
     }
 
     #[test]
     fn what_telegram_refuses_as_a_photo_goes_as_a_document() {
         let refused = [
-            Attachment {
-                size: 10 * 1024 * 1024,
-                ..image()
-            },
-            Attachment {
-                width: Some(9000),
-                height: Some(1001),
-                ..image()
-            },
-            Attachment {
-                width: Some(2001),
-                height: Some(100),
-                ..image()
-            },
-            Attachment {
-                width: None,
-                ..image()
-            },
-            Attachment {
-                height: Some(0),
-                ..image()
-            },
-            Attachment {
-                mime_type: "image/gif".into(),
-                ..image()
-            },
-            Attachment {
-                mime_type: "image/svg+xml".into(),
-                ..image()
-            },
-            Attachment {
-                mime_type: "image/heic".into(),
-                ..image()
-            },
+            Attachment { size: 10 * 1024 * 1024, ..image() },
+            Attachment { width: Some(9000), height: Some(1001), ..image() },
+            Attachment { width: Some(2001), height: Some(100), ..image() },
+            Attachment { width: None, ..image() },
+            Attachment { height: Some(0), ..image() },
+            Attachment { mime_type: "image/gif".into(), ..image() },
+            Attachment { mime_type: "image/svg+xml".into(), ..image() },
+            Attachment { mime_type: "image/heic".into(), ..image() },
         ];
         for file in refused {
-            assert_eq!(
-                shape(&planned("", vec![image(), file, image()])),
-                "photo document photo"
-            );
+            assert_eq!(shape(&planned("", vec![image(), file, image()])), "photo document photo");
         }
         let accepted = [
-            Attachment {
-                size: 9_999_999,
-                ..image()
-            },
-            Attachment {
-                width: Some(9000),
-                height: Some(1000),
-                ..image()
-            },
-            Attachment {
-                width: Some(100),
-                height: Some(2000),
-                ..image()
-            },
-            Attachment {
-                mime_type: "image/webp".into(),
-                ..image()
-            },
-            Attachment {
-                mime_type: "image/png".into(),
-                ..image()
-            },
+            Attachment { size: 9_999_999, ..image() },
+            Attachment { width: Some(9000), height: Some(1000), ..image() },
+            Attachment { width: Some(100), height: Some(2000), ..image() },
+            Attachment { mime_type: "image/webp".into(), ..image() },
+            Attachment { mime_type: "image/png".into(), ..image() },
         ];
         for file in accepted {
             assert_eq!(shape(&planned("", vec![file])), "photo");
@@ -352,10 +299,7 @@ mod tests {
     fn a_short_text_is_the_caption_of_the_first_send() {
         assert_eq!(shape(&planned("Hi", images(1))), "photo*");
         assert_eq!(shape(&planned("Hi", images(11))), "group6* group5");
-        assert_eq!(
-            shape(&planned("Hi", vec![document(), image()])),
-            "document* photo"
-        );
+        assert_eq!(shape(&planned("Hi", vec![document(), image()])), "document* photo");
         assert_eq!(shape(&planned(&"x".repeat(CAPTION_UNITS), images(2))), "group2*");
     }
 
@@ -363,22 +307,13 @@ mod tests {
     fn a_caption_is_measured_as_it_is_shown() {
         let markup = format!("**{}**", "x".repeat(CAPTION_UNITS));
         assert_eq!(shape(&planned(&markup, images(1))), "photo*");
-        assert_eq!(
-            shape(&planned(&"😀".repeat(CAPTION_UNITS / 2 + 1), images(1))),
-            "text photo"
-        );
+        assert_eq!(shape(&planned(&"😀".repeat(CAPTION_UNITS / 2 + 1), images(1))), "text photo");
     }
 
     #[test]
     fn a_long_text_goes_first_and_whole() {
-        assert_eq!(
-            shape(&planned(&"x".repeat(CAPTION_UNITS + 1), images(2))),
-            "text group2"
-        );
-        assert_eq!(
-            shape(&planned(&"x ".repeat(TEXT_UNITS), vec![document()])),
-            "text text document"
-        );
+        assert_eq!(shape(&planned(&"x".repeat(CAPTION_UNITS + 1), images(2))), "text group2");
+        assert_eq!(shape(&planned(&"x ".repeat(TEXT_UNITS), vec![document()])), "text text document");
     }
 
     #[test]
@@ -396,16 +331,10 @@ mod tests {
         let planned_send = send.clone().into_planned();
         assert_eq!((planned_send.kind, planned_send.items), (SendKind::MediaGroup, 3));
         assert_eq!(planned_send.attachments, ids);
-        assert_eq!(
-            serde_json::from_value::<Send>(planned_send.payload).unwrap(),
-            send
-        );
+        assert_eq!(serde_json::from_value::<Send>(planned_send.payload).unwrap(), send);
 
         let text = planned("Hi", vec![]).remove(0).into_planned();
-        assert_eq!(
-            (text.kind, text.items, text.attachments.len()),
-            (SendKind::Text, 1, 0)
-        );
+        assert_eq!((text.kind, text.items, text.attachments.len()), (SendKind::Text, 1, 0));
     }
 
     proptest! {

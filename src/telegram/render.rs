@@ -33,27 +33,17 @@ pub fn markdown(source: &str) -> Formatted {
         return Formatted::plain(source);
     };
     let resolve = |link: pulldown_cmark::BrokenLink| {
-        definitions
-            .get(&label_key(&link.reference))
-            .map(|url| (url.clone().into(), "".into()))
+        definitions.get(&label_key(&link.reference)).map(|url| (url.clone().into(), "".into()))
     };
     let parser = Parser::new_with_broken_link_callback(&source, options(), Some(resolve));
     let (text, spans) = walk::walk(&source, parser.into_offset_iter());
     let rendered = Formatted::from_spans(text, spans).trimmed();
-    if rendered.is_blank() {
-        Formatted::plain(source)
-    } else {
-        rendered
-    }
+    if rendered.is_blank() { Formatted::plain(source) } else { rendered }
 }
 
 impl Formatted {
     pub fn plain(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            entities: Vec::new(),
-        }
-        .trimmed()
+        Self { text: text.into(), entities: Vec::new() }.trimmed()
     }
 
     /// Length as Telegram counts it.
@@ -104,10 +94,7 @@ impl Formatted {
         let entity = |(span, kind): Span| {
             MessageEntity::new(kind, units[span.start], units[span.end] - units[span.start])
         };
-        Self {
-            entities: spans.into_iter().map(entity).collect(),
-            text,
-        }
+        Self { entities: spans.into_iter().map(entity).collect(), text }
     }
 
     /// Without the blank ends, which Telegram would cut; the indentation of a leading code block stays.
@@ -169,10 +156,7 @@ fn options() -> Options {
 fn linkable(url: &str) -> Option<Url> {
     let url = Url::parse(url).ok()?;
     match url.scheme() {
-        "http" | "https" => url
-            .host_str()
-            .is_some_and(|host| host.contains(['.', ':']))
-            .then_some(url),
+        "http" | "https" => url.host_str().is_some_and(|host| host.contains(['.', ':'])).then_some(url),
         "tg" => Some(url),
         _ => None,
     }
@@ -189,9 +173,7 @@ fn show_link_definitions(mut source: String) -> Option<(String, HashMap<String, 
         for (label, definition) in definitions.iter() {
             starts.push(definition.span.start);
             if linkable(&definition.dest).is_some() {
-                targets
-                    .entry(label_key(label))
-                    .or_insert_with(|| definition.dest.to_string());
+                targets.entry(label_key(label)).or_insert_with(|| definition.dest.to_string());
             }
         }
         if starts.is_empty() {
@@ -212,9 +194,5 @@ fn show_link_definitions(mut source: String) -> Option<(String, HashMap<String, 
 }
 
 fn label_key(label: &str) -> String {
-    label
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-        .to_lowercase()
+    label.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }

@@ -64,15 +64,8 @@ pub fn could_not_download(media: &Media) -> String {
 
 pub fn not_kept(reason: &str) -> String {
     let mut reason = reason.chars();
-    let first = reason
-        .next()
-        .map(|c| c.to_uppercase().to_string())
-        .unwrap_or_default();
-    let end = if reason.as_str().ends_with(['.', '!']) {
-        ""
-    } else {
-        "."
-    };
+    let first = reason.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    let end = if reason.as_str().ends_with(['.', '!']) { "" } else { "." };
     format!("{first}{}{end}", reason.as_str())
 }
 

@@ -45,24 +45,13 @@ pub async fn run(telegram: Arc<Telegram>) {
     let active: Arc<Mutex<HashSet<Conversation>>> = Arc::default();
     let mut turns = telegram.turns.events();
     loop {
-        match telegram
-            .store
-            .conversations_to_send(InterfaceType::Telegram)
-            .await
-        {
+        match telegram.store.conversations_to_send(InterfaceType::Telegram).await {
             Ok(conversations) => {
                 for place in conversations {
-                    if active
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .insert(place.clone())
-                    {
+                    if active.lock().unwrap_or_else(PoisonError::into_inner).insert(place.clone()) {
                         let (telegram, active) = (telegram.clone(), active.clone());
                         tokio::spawn(async move {
-                            let leave = Leave {
-                                active,
-                                place: place.clone(),
-                            };
+                            let leave = Leave { active, place: place.clone() };
                             drain(&telegram, &place).await;
                             drop(leave);
                             // Something may have been planned between the last look and leaving.
@@ -89,10 +78,7 @@ struct Leave {
 
 impl Drop for Leave {
     fn drop(&mut self) {
-        self.active
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&self.place);
+        self.active.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.place);
     }
 }
 
@@ -102,11 +88,11 @@ async fn drain(telegram: &Telegram, place: &Conversation) {
         if let Some(wait) = row.not_before.and_then(|at| (at - Utc::now()).to_std().ok()) {
             tokio::time::sleep(wait).await;
         }
-        let wait = telegram
-            .pacer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .book(&place.id, row.items, Instant::now());
+        let wait = telegram.pacer.lock().unwrap_or_else(PoisonError::into_inner).book(
+            &place.id,
+            row.items,
+            Instant::now(),
+        );
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
             () = telegram.closing.cancelled() => return,
@@ -115,12 +101,7 @@ async fn drain(telegram: &Telegram, place: &Conversation) {
             Ok(send) => send,
             Err(error) => {
                 error!(outbox_id = row.outbox_id, %error, "a planned send cannot be read");
-                patiently(|| {
-                    telegram
-                        .store
-                        .send_failed(row.outbox_id, "its plan cannot be read")
-                })
-                .await;
+                patiently(|| telegram.store.send_failed(row.outbox_id, "its plan cannot be read")).await;
                 continue;
             }
         };
@@ -147,11 +128,8 @@ async fn drain(telegram: &Telegram, place: &Conversation) {
 async fn load(telegram: &Telegram, send: &Send) -> Result<Vec<InputFile>, Fate> {
     let mut files = Vec::new();
     for file in send.files() {
-        let bytes = telegram
-            .attachments
-            .stored_bytes(&file.object_key)
-            .await
-            .map_err(|error| match error {
+        let bytes =
+            telegram.attachments.stored_bytes(&file.object_key).await.map_err(|error| match error {
                 AttachmentError::Objects(ObjectError::Missing) => Fate::Refused("its file is gone".into()),
                 other => Fate::Again(Duration::from_secs(5), other.to_string()),
             })?;
@@ -246,9 +224,7 @@ async fn request(
 type Caption = (Option<String>, Option<Vec<teloxide::types::MessageEntity>>);
 
 fn caption_of(caption: Option<&Formatted>) -> Caption {
-    caption
-        .map(|formatted| (formatted.text.clone(), formatted.entities.clone()))
-        .unzip()
+    caption.map(|formatted| (formatted.text.clone(), formatted.entities.clone())).unzip()
 }
 
 /// What an error says about whether the message arrived.
@@ -276,14 +252,9 @@ fn judge(error: &RequestError, attempts: i64) -> Fate {
 
 /// A 5xx of the Bot API says nothing about whether the message was taken.
 fn is_server_trouble(text: &str) -> bool {
-    [
-        "Internal Server Error",
-        "Bad Gateway",
-        "Gateway Time",
-        "Service Unavailable",
-    ]
-    .iter()
-    .any(|t| text.contains(t))
+    ["Internal Server Error", "Bad Gateway", "Gateway Time", "Service Unavailable"]
+        .iter()
+        .any(|t| text.contains(t))
 }
 
 async fn settle(telegram: &Telegram, row: &OutboxRow, send: Send, fate: Fate) {
@@ -305,12 +276,7 @@ async fn settle(telegram: &Telegram, row: &OutboxRow, send: Send, fate: Fate) {
             Some(other) => {
                 warn!(outbox_id = id, why, "refused; trying it in another shape");
                 let planned = other.into_planned();
-                patiently(|| {
-                    telegram
-                        .store
-                        .reshape_send(id, &planned, row.reply_to.as_deref(), &why)
-                })
-                .await;
+                patiently(|| telegram.store.reshape_send(id, &planned, row.reply_to.as_deref(), &why)).await;
             }
             None => {
                 error!(outbox_id = id, why, "refused");
@@ -322,10 +288,7 @@ async fn settle(telegram: &Telegram, row: &OutboxRow, send: Send, fate: Fate) {
             patiently(|| telegram.store.send_failed(id, &why)).await;
         }
         Fate::Unknown(why) => {
-            warn!(
-                outbox_id = id,
-                why, "nobody knows whether this arrived; see `photothread doctor`"
-            );
+            warn!(outbox_id = id, why, "nobody knows whether this arrived; see `photothread doctor`");
             patiently(|| telegram.store.send_unknown(id, &why)).await;
         }
     }

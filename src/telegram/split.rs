@@ -27,11 +27,7 @@ pub fn split(formatted: &Formatted, limit_units: usize) -> Vec<Formatted> {
         }
         let reach = reach(text, start, limit);
         let rest_end = text.trim_end().len();
-        let cut = if reach >= rest_end {
-            rest_end
-        } else {
-            gentlest_cut(text, start, reach)
-        };
+        let cut = if reach >= rest_end { rest_end } else { gentlest_cut(text, start, reach) };
         let end = start + text[start..cut].trim_end().len();
         let mut piece = formatted.slice(start..end);
         if !piece.is_blank() {
@@ -73,10 +69,7 @@ fn gentlest_cut(text: &str, start: usize, reach: usize) -> usize {
         }
         at += run.len();
     }
-    paragraph
-        .or(line)
-        .or(word)
-        .unwrap_or_else(|| between_characters(text, first_visible, reach))
+    paragraph.or(line).or(word).unwrap_or_else(|| between_characters(text, first_visible, reach))
 }
 
 /// Steps back so that no accent, emoji sequence or flag is torn, unless it is longer than a message.
@@ -88,13 +81,7 @@ fn between_characters(text: &str, start: usize, reach: usize) -> usize {
             (Some('\u{200d}'), _) => true,
             (_, Some(next)) if extends(next) => true,
             (_, Some(next)) if is_flag_half(next) => {
-                text[start..cut]
-                    .chars()
-                    .rev()
-                    .take_while(|c| is_flag_half(*c))
-                    .count()
-                    % 2
-                    == 1
+                text[start..cut].chars().rev().take_while(|c| is_flag_half(*c)).count() % 2 == 1
             }
             _ => false,
         };
@@ -125,13 +112,9 @@ fn is_flag_half(c: char) -> bool {
 /// Links first, for without its entity a link's target is gone; then whatever comes first.
 fn keep_most_telling(piece: &mut Formatted) {
     if piece.entities.len() > MAX_ENTITIES {
-        piece
-            .entities
-            .sort_by_key(|entity| !matches!(entity.kind, MessageEntityKind::TextLink { .. }));
+        piece.entities.sort_by_key(|entity| !matches!(entity.kind, MessageEntityKind::TextLink { .. }));
         piece.entities.truncate(MAX_ENTITIES);
-        piece
-            .entities
-            .sort_by_key(|entity| (entity.offset, std::cmp::Reverse(entity.length)));
+        piece.entities.sort_by_key(|entity| (entity.offset, std::cmp::Reverse(entity.length)));
     }
 }
 
@@ -143,10 +126,7 @@ mod tests {
     use teloxide::types::MessageEntity;
 
     fn texts(source: &str, limit: usize) -> Vec<String> {
-        split(&Formatted::plain(source), limit)
-            .into_iter()
-            .map(|piece| piece.text)
-            .collect()
+        split(&Formatted::plain(source), limit).into_iter().map(|piece| piece.text).collect()
     }
 
     #[test]
@@ -158,17 +138,7 @@ mod tests {
     #[test]
     fn nothing_to_see_gives_no_piece() {
         for blank in ["", "  \n\t ", "\u{200b}\u{200d}\n"] {
-            assert!(
-                split(
-                    &Formatted {
-                        text: blank.into(),
-                        entities: vec![]
-                    },
-                    10
-                )
-                .is_empty(),
-                "{blank:?}"
-            );
+            assert!(split(&Formatted { text: blank.into(), entities: vec![] }, 10).is_empty(), "{blank:?}");
         }
     }
 
@@ -185,10 +155,7 @@ mod tests {
         assert_eq!(texts("abcdefgh", 3), ["abc", "def", "gh"]);
         assert_eq!(texts("😀😀😀", 3), ["😀", "😀", "😀"]);
         assert_eq!(texts("abe\u{301}x", 3), ["ab", "e\u{301}x"]);
-        assert_eq!(
-            texts("ab👩\u{200d}👩\u{200d}👧cd", 9),
-            ["ab", "👩\u{200d}👩\u{200d}👧c", "d"]
-        );
+        assert_eq!(texts("ab👩\u{200d}👩\u{200d}👧cd", 9), ["ab", "👩\u{200d}👩\u{200d}👧c", "d"]);
         assert_eq!(texts("🇩🇪🇫🇷", 6), ["🇩🇪", "🇫🇷"]);
         assert_eq!(texts("👍🏽👍🏽", 6), ["👍🏽", "👍🏽"]);
         assert_eq!(texts("❤\u{fe0f}❤\u{fe0f}", 3), ["❤\u{fe0f}", "❤\u{fe0f}"]);
@@ -209,23 +176,14 @@ mod tests {
         let texts: Vec<_> = pieces.iter().map(|piece| piece.text.as_str()).collect();
         assert_eq!(texts, ["def f():\n    return 1", "    # end"]);
         for piece in &pieces {
-            assert_eq!(
-                piece.entities,
-                [MessageEntity::pre(Some("python".into()), 0, piece.units())]
-            );
+            assert_eq!(piece.entities, [MessageEntity::pre(Some("python".into()), 0, piece.units())]);
         }
     }
 
     #[test]
     fn an_indentation_wider_than_a_message_does_not_stall() {
         let formatted = markdown(&format!("```\nx\n{}y\n```", " ".repeat(50)));
-        assert_eq!(
-            split(&formatted, 10)
-                .iter()
-                .map(|p| p.text.as_str())
-                .collect::<Vec<_>>(),
-            ["x", "y"]
-        );
+        assert_eq!(split(&formatted, 10).iter().map(|p| p.text.as_str()).collect::<Vec<_>>(), ["x", "y"]);
     }
 
     #[test]
@@ -234,10 +192,7 @@ mod tests {
         let pieces = split(&markdown(&source), TEXT_UNITS);
         assert_eq!(pieces.len(), 1);
         assert_eq!(pieces[0].entities.len(), MAX_ENTITIES);
-        assert!(matches!(
-            pieces[0].entities[99].kind,
-            MessageEntityKind::TextLink { .. }
-        ));
+        assert!(matches!(pieces[0].entities[99].kind, MessageEntityKind::TextLink { .. }));
         assert_eq!(pieces[0].text.matches('b').count(), 150);
     }
 

@@ -81,19 +81,13 @@ pub(super) fn id(at: &str, text: &str) -> Result<AttachmentId, ToolError> {
 
 fn check(schema: &Value, value: &Value, at: &str, complaints: &mut Vec<String>) {
     if !is_of_type(schema, value) {
-        return complaints.push(format!(
-            "{at} is {}, but must be {}.",
-            shown(value),
-            wanted(schema)
-        ));
+        return complaints.push(format!("{at} is {}, but must be {}.", shown(value), wanted(schema)));
     }
     match value {
         Value::Object(fields) => check_fields(schema, fields, at, complaints),
         Value::Array(items) => {
             let out_of_range = |bound: &str, wrong: fn(u64, u64) -> bool| {
-                schema[bound]
-                    .as_u64()
-                    .is_some_and(|bound| wrong(items.len() as u64, bound))
+                schema[bound].as_u64().is_some_and(|bound| wrong(items.len() as u64, bound))
             };
             if out_of_range("minItems", |n, least| n < least) || out_of_range("maxItems", |n, most| n > most)
             {
@@ -108,11 +102,9 @@ fn check(schema: &Value, value: &Value, at: &str, complaints: &mut Vec<String>) 
                 check(&schema["items"], item, &format!("{at}[{index}]"), complaints);
             }
         }
-        _ if !is_in_range(schema, value) => complaints.push(format!(
-            "{at} is {}, but must be {}.",
-            shown(value),
-            wanted(schema)
-        )),
+        _ if !is_in_range(schema, value) => {
+            complaints.push(format!("{at} is {}, but must be {}.", shown(value), wanted(schema)))
+        }
         _ => {}
     }
 }
@@ -121,11 +113,7 @@ fn check_fields(schema: &Value, fields: &Map<String, Value>, at: &str, complaint
     let none = Map::new();
     let known = schema["properties"].as_object().unwrap_or(&none);
     let place = |name: &str| {
-        if at.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{at}.{name}")
-        }
+        if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") }
     };
     for (name, value) in fields {
         match known.get(name) {
@@ -137,9 +125,8 @@ fn check_fields(schema: &Value, fields: &Map<String, Value>, at: &str, complaint
                     .unwrap_or_default();
                 let allowed = names().collect::<Vec<_>>().join(", ");
                 let place = words::shortened(&place(name), 60);
-                complaints.push(format!(
-                    "{place} is not an argument of this tool.{meant} Allowed: {allowed}."
-                ));
+                complaints
+                    .push(format!("{place} is not an argument of this tool.{meant} Allowed: {allowed}."));
             }
         }
     }

@@ -77,12 +77,7 @@ impl Darkroom {
         let share = u32::try_from(memory_bytes.div_ceil(MIB)).unwrap_or(u32::MAX);
         let share = share.clamp(1, self.whole);
         let closed = |_| ToolError::Trouble("Pictures cannot be edited any more: shutting down.".to_owned());
-        let memory = self
-            .memory
-            .clone()
-            .acquire_many_owned(share)
-            .await
-            .map_err(closed)?;
+        let memory = self.memory.clone().acquire_many_owned(share).await.map_err(closed)?;
         let place = self.places.clone().acquire_owned().await.map_err(closed)?;
         Ok([memory, place])
     }

@@ -18,16 +18,8 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// What edits add to file names. An edit of an edit swaps it, so that names do not grow with every step.
-const SUFFIXES: [&str; 8] = [
-    "highlighted",
-    "cropped",
-    "rotated",
-    "flipped",
-    "resized",
-    "grayscale",
-    "sepia",
-    "inverted",
-];
+const SUFFIXES: [&str; 8] =
+    ["highlighted", "cropped", "rotated", "flipped", "resized", "grayscale", "sepia", "inverted"];
 const LONGEST_STEM: usize = 80;
 
 type Apply = dyn Fn(Picture, &Limits) -> Result<Picture, ImagingError> + Send + Sync;
@@ -97,10 +89,7 @@ fn recipe(tool: &str, arguments: &Value) -> Recipe {
     if let Some(fields) = arguments.as_object_mut() {
         fields.remove("images");
     }
-    Recipe {
-        tool: tool.to_owned(),
-        arguments,
-    }
+    Recipe { tool: tool.to_owned(), arguments }
 }
 
 struct Edit<'a> {
@@ -174,10 +163,6 @@ fn derived_name(parent: &Attachment, suffix: &str, extension: &str) -> String {
         _ => stem,
     };
     let stem: String = stem.chars().take(LONGEST_STEM).collect();
-    let stem = if stem.trim().is_empty() {
-        "image"
-    } else {
-        stem.trim()
-    };
+    let stem = if stem.trim().is_empty() { "image" } else { stem.trim() };
     format!("{stem}-{suffix}.{extension}")
 }

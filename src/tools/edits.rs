@@ -22,30 +22,12 @@ const LONGEST_SIDE: u32 = 30_000;
 
 pub(super) fn tools() -> Vec<Box<dyn Tool>> {
     let edits = [
-        EditTool {
-            spec: highlight_spec,
-            plan: highlight,
-        },
-        EditTool {
-            spec: crop_spec,
-            plan: crop,
-        },
-        EditTool {
-            spec: rotate_spec,
-            plan: rotate,
-        },
-        EditTool {
-            spec: flip_spec,
-            plan: flip,
-        },
-        EditTool {
-            spec: resize_spec,
-            plan: resize,
-        },
-        EditTool {
-            spec: filter_spec,
-            plan: filter,
-        },
+        EditTool { spec: highlight_spec, plan: highlight },
+        EditTool { spec: crop_spec, plan: crop },
+        EditTool { spec: rotate_spec, plan: rotate },
+        EditTool { spec: flip_spec, plan: flip },
+        EditTool { spec: resize_spec, plan: resize },
+        EditTool { spec: filter_spec, plan: filter },
     ];
     edits.map(|edit| Box::new(edit) as Box<dyn Tool>).into()
 }
@@ -150,9 +132,7 @@ fn highlight(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
         marks.push(Highlight {
             region: marked.corners.region(&at)?,
             label: marked.label.filter(|label| !label.trim().is_empty()),
-            color: color
-                .map_err(|error| refused(format!("{at}.color: {error}")))?
-                .unwrap_or_default(),
+            color: color.map_err(|error| refused(format!("{at}.color: {error}")))?.unwrap_or_default(),
             shape: marked.shape,
             thickness: marked.thickness,
         });
@@ -204,16 +184,11 @@ fn crop(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
     }
     let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
     let (to, description) = match (asked.region, asked.aspect) {
-        (Some(corners), None) => (
-            CropTo::Region(corners.region("region")?),
-            "cropped to a region".to_owned(),
-        ),
+        (Some(corners), None) => {
+            (CropTo::Region(corners.region("region")?), "cropped to a region".to_owned())
+        }
         (None, Some(aspect)) => (
-            CropTo::Aspect(
-                aspect
-                    .parse()
-                    .map_err(|error| refused(format!("aspect: {error}")))?,
-            ),
+            CropTo::Aspect(aspect.parse().map_err(|error| refused(format!("aspect: {error}")))?),
             format!("cropped to {aspect}"),
         ),
         (Some(_), Some(_)) => {
@@ -382,9 +357,9 @@ fn resize(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
             (Some(to_width), Some(to_height)) => to_width * to_height,
             (Some(to_width), None) => scaled(to_width / width),
             (None, Some(to_height)) => scaled(to_height / height),
-            (None, None) => scaled(longest.map_or(percent.unwrap_or(100.0) / 100.0, |longest| {
-                longest / width.max(height)
-            })),
+            (None, None) => scaled(
+                longest.map_or(percent.unwrap_or(100.0) / 100.0, |longest| longest / width.max(height)),
+            ),
         }
     };
     Ok(Plan {

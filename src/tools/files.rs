@@ -20,11 +20,7 @@ const MOST_LISTED: u32 = 50;
 const LONGEST_RECIPE: usize = 600;
 
 pub(super) fn tools() -> Vec<Box<dyn Tool>> {
-    vec![
-        Box::new(AttachToResponse),
-        Box::new(ListAttachments),
-        Box::new(GetAttachmentInfo),
-    ]
+    vec![Box::new(AttachToResponse), Box::new(ListAttachments), Box::new(GetAttachmentInfo)]
 }
 
 struct AttachToResponse;
@@ -131,10 +127,8 @@ impl Tool for ListAttachments {
                 return Ok(ToolResult::says("There are no files in this conversation yet."));
             }
             let now = Utc::now();
-            let mut lines = vec![format!(
-                "The newest {} of this conversation:",
-                words::count(files.len(), "file")
-            )];
+            let mut lines =
+                vec![format!("The newest {} of this conversation:", words::count(files.len(), "file"))];
             lines.extend(files.iter().map(|file| line(file, now)));
             Ok(ToolResult::says(lines.join("\n")))
         }
@@ -151,12 +145,7 @@ fn line(file: &Attachment, now: DateTime<Utc>) -> String {
         AttachmentSource::Tool => "made here",
     };
     let age = words::age(now - file.created_at);
-    format!(
-        "- [{}] {} ({}) - {age}, {source}",
-        file.attachment_id,
-        file.filename,
-        facts.join(", ")
-    )
+    format!("- [{}] {} ({}) - {age}, {source}", file.attachment_id, file.filename, facts.join(", "))
 }
 
 fn dimensions(file: &Attachment) -> Option<String> {
@@ -217,11 +206,7 @@ fn info(file: &Attachment, parents: &[Attachment], now: DateTime<Utc>) -> String
         (AttachmentSource::Tool, Some(recipe)) => format!("came from: {}", recipe.tool),
         (AttachmentSource::Tool, None) => "came from: a tool".to_owned(),
     });
-    lines.extend(
-        file.description
-            .as_ref()
-            .map(|text| format!("description: {text}")),
-    );
+    lines.extend(file.description.as_ref().map(|text| format!("description: {text}")));
     for id in &file.parents {
         let parent = parents.iter().find(|parent| parent.attachment_id == *id);
         let name = parent.map_or("deleted since", |parent| parent.filename.as_str());

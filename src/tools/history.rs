@@ -82,9 +82,7 @@ impl Tool for UndoEdit {
 }
 
 async fn back(context: &ToolContext, file: Attachment, to: To) -> Result<Output, Failure> {
-    let ToolContext {
-        attachments, scope, ..
-    } = context;
+    let ToolContext { attachments, scope, .. } = context;
     let lost = |error: ToolError| Failure::of(&file, &error);
     let Some(mut at) = parent(attachments, scope, &file).await.map_err(lost)? else {
         let why = format!("{} is the original: it was never edited.", file.filename);
@@ -113,10 +111,9 @@ async fn parent(
     };
     match attachments.find(scope, *id).await {
         Ok(parent) => Ok(Some(parent)),
-        Err(AttachmentError::Unknown(_)) => Err(ToolError::Trouble(format!(
-            "What {} was made from has been deleted.",
-            file.filename
-        ))),
+        Err(AttachmentError::Unknown(_)) => {
+            Err(ToolError::Trouble(format!("What {} was made from has been deleted.", file.filename)))
+        }
         Err(error) => Err(error.into()),
     }
 }

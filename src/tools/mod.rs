@@ -67,10 +67,7 @@ pub struct ToolResult {
 
 impl ToolResult {
     pub fn says(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            outputs: Vec::new(),
-        }
+        Self { text: text.into(), outputs: Vec::new() }
     }
 
     /// The text followed by one marker line per output.
@@ -116,11 +113,7 @@ impl ToolError {
 
 /// Some errors are phrased to be quoted inside a sentence; here each stands on its own.
 fn sentence(text: &str) -> String {
-    if text.ends_with(['.', '?', '!']) {
-        text.to_owned()
-    } else {
-        format!("{text}.")
-    }
+    if text.ends_with(['.', '?', '!']) { text.to_owned() } else { format!("{text}.") }
 }
 
 pub trait Tool: Send + Sync {

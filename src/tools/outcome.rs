@@ -19,17 +19,11 @@ impl Failure {
     }
 
     pub(super) fn says(file: &Attachment, why: String) -> Self {
-        Self {
-            filename: Some(file.filename.clone()),
-            why,
-        }
+        Self { filename: Some(file.filename.clone()), why }
     }
 
     fn unknown(id: AttachmentId) -> Self {
-        Self {
-            filename: None,
-            why: ToolError::from(AttachmentError::Unknown(id)).told(),
-        }
+        Self { filename: None, why: ToolError::from(AttachmentError::Unknown(id)).told() }
     }
 
     /// The name, unless the reason tells it already.
@@ -84,10 +78,7 @@ pub(super) fn gather(done: &str, outcomes: Vec<Result<Output, Failure>>) -> Resu
     {
         return Err(ToolError::Trouble(only.alone()));
     }
-    let told: Vec<_> = failures
-        .iter()
-        .map(|(position, failure)| failure.at(*position))
-        .collect();
+    let told: Vec<_> = failures.iter().map(|(position, failure)| failure.at(*position)).collect();
     if outputs.is_empty() {
         return Err(ToolError::Trouble(told.join("\n")));
     }

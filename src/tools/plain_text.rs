@@ -39,14 +39,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<String> {
 
 /// UTF-16 without a mark shows itself by the zeros of its ASCII; whatever has no zeros is taken for Latin-1.
 fn unmarked(bytes: &[u8]) -> Option<String> {
-    let zeros = |from: usize| {
-        bytes
-            .iter()
-            .skip(from)
-            .step_by(2)
-            .filter(|byte| **byte == 0)
-            .count()
-    };
+    let zeros = |from: usize| bytes.iter().skip(from).step_by(2).filter(|byte| **byte == 0).count();
     let (even, odd) = (zeros(0), zeros(1));
     if even + odd == 0 {
         return Some(bytes.iter().map(|byte| latin(*byte)).collect());
@@ -65,9 +58,7 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Option<String> {
     let (pairs, []) = bytes.as_chunks::<2>() else {
         return None;
     };
-    char::decode_utf16(pairs.iter().map(|pair| unit(*pair)))
-        .collect::<Result<_, _>>()
-        .ok()
+    char::decode_utf16(pairs.iter().map(|pair| unit(*pair))).collect::<Result<_, _>>().ok()
 }
 
 fn latin(byte: u8) -> char {
@@ -115,21 +106,13 @@ mod tests {
             assert_eq!(decode(&bytes).as_deref(), Some(text));
         }
         let ascii = "plain words\n";
-        assert_eq!(
-            decode(&utf16_bytes(ascii, u16::to_le_bytes)).as_deref(),
-            Some(ascii)
-        );
-        assert_eq!(
-            decode(&utf16_bytes(ascii, u16::to_be_bytes)).as_deref(),
-            Some(ascii)
-        );
+        assert_eq!(decode(&utf16_bytes(ascii, u16::to_le_bytes)).as_deref(), Some(ascii));
+        assert_eq!(decode(&utf16_bytes(ascii, u16::to_be_bytes)).as_deref(), Some(ascii));
     }
 
     #[test]
     fn binary_bytes_are_not_text() {
-        let noise: Vec<u8> = (0..4000u32)
-            .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
-            .collect();
+        let noise: Vec<u8> = (0..4000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         assert_eq!(decode(&noise), None);
         assert_eq!(decode(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0"), None);
         assert_eq!(decode(&[0xFF, 0xFE, 0x00]), None);

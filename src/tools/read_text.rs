@@ -101,10 +101,7 @@ impl Tool for ReadTextAttachment {
 
 fn no_text(file: &Attachment) -> ToolError {
     let kind = words::with_article(&file.mime_type);
-    refused(format!(
-        "{} is {kind} file, not text: it cannot be read line by line.",
-        file.filename
-    ))
+    refused(format!("{} is {kind} file, not text: it cannot be read line by line.", file.filename))
 }
 
 fn pattern(grep: &str) -> Result<Regex, ToolError> {
@@ -144,12 +141,7 @@ impl Wish {
             return Ok(format!("none of its {whole} matches {:?}.", grep.as_str()));
         }
         let lines = matching.iter().map(|(number, line)| (*number, line.as_str()));
-        self.cut(
-            lines,
-            "matching lines",
-            matching.len(),
-            &format!(" (the file has {whole})"),
-        )
+        self.cut(lines, "matching lines", matching.len(), &format!(" (the file has {whole})"))
     }
 
     /// The wanted part of these lines, up to the size of an answer, and how to read on.

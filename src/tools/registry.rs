@@ -33,10 +33,14 @@ impl Registry {
         Self { tools }
     }
 
-    /// Those tools that this agent may use.
-    pub fn specs(&self, allowed: impl Fn(&str) -> bool) -> Vec<ToolSpec> {
-        let specs = self.tools.iter().map(|tool| tool.spec());
-        specs.filter(|spec| allowed(spec.name)).collect()
+    /// Without the tools that an agent may not use: it can neither see nor call them.
+    pub fn only(mut self, allowed: impl Fn(&str) -> bool) -> Self {
+        self.tools.retain(|tool| allowed(tool.spec().name));
+        self
+    }
+
+    pub fn specs(&self) -> Vec<ToolSpec> {
+        self.tools.iter().map(|tool| tool.spec()).collect()
     }
 
     pub fn names(&self) -> Vec<&'static str> {
@@ -59,16 +63,10 @@ impl Registry {
             Err(error) => Err(error),
         };
         match result {
-            Ok(result) => Called {
-                text: result.rendered(),
-                outputs: result.outputs,
-                failed: false,
-            },
-            Err(error) => Called {
-                text: format!("Error: {}", error.told()),
-                outputs: Vec::new(),
-                failed: true,
-            },
+            Ok(result) => Called { text: result.rendered(), outputs: result.outputs, failed: false },
+            Err(error) => {
+                Called { text: format!("Error: {}", error.told()), outputs: Vec::new(), failed: true }
+            }
         }
     }
 
@@ -94,9 +92,7 @@ fn read(arguments: &str) -> Result<Value, ToolError> {
         return Ok(Value::Object(Default::default()));
     }
     let value: Value = serde_json::from_str(text).map_err(|error| {
-        ToolError::BadArgument(format!(
-            "The arguments are not JSON: {error}. Send one complete JSON object."
-        ))
+        ToolError::BadArgument(format!("The arguments are not JSON: {error}. Send one complete JSON object."))
     })?;
     match value {
         Value::Null => Ok(Value::Object(Default::default())),

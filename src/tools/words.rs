@@ -10,11 +10,7 @@ pub(super) fn count(number: usize, thing: &str) -> String {
 
 /// "an application/pdf", "a text/plain".
 pub(super) fn with_article(words: &str) -> String {
-    let article = if words.starts_with(['a', 'e', 'i', 'o', 'u']) {
-        "an"
-    } else {
-        "a"
-    };
+    let article = if words.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
     format!("{article} {words}")
 }
 

@@ -34,11 +34,7 @@ pub struct Refusal {
 
 impl Refusal {
     pub fn new(status: u16, description: impl Into<String>) -> Refusal {
-        Refusal {
-            status,
-            description: description.into(),
-            retry_after: None,
-        }
+        Refusal { status, description: description.into(), retry_after: None }
     }
 
     pub fn bad(why: impl std::fmt::Display) -> Refusal {
@@ -51,17 +47,11 @@ impl Refusal {
 
     pub fn flood(seconds: u64) -> Refusal {
         let description = format!("Too Many Requests: retry after {seconds}");
-        Refusal {
-            status: 429,
-            description,
-            retry_after: Some(seconds),
-        }
+        Refusal { status: 429, description, retry_after: Some(seconds) }
     }
 
     fn server_error(status: u16) -> Refusal {
-        let reason = StatusCode::from_u16(status)
-            .ok()
-            .and_then(|code| code.canonical_reason());
+        let reason = StatusCode::from_u16(status).ok().and_then(|code| code.canonical_reason());
         Refusal::new(status, reason.unwrap_or("Error"))
     }
 }
@@ -146,13 +136,7 @@ impl<'s> Recorded<'s> {
         params: Value,
     ) -> (Recorded<'s>, Option<Fault>) {
         let (index, fault) = shared.change(|state| {
-            let call = Call {
-                method: method.into(),
-                chat_id,
-                params,
-                at: Instant::now(),
-                answer: None,
-            };
+            let call = Call { method: method.into(), chat_id, params, at: Instant::now(), answer: None };
             state.calls.push(call);
             (state.calls.len() - 1, state.take_fault(method, chat_id))
         });
@@ -160,20 +144,16 @@ impl<'s> Recorded<'s> {
     }
 
     fn answered(&self, refusal: Option<&Refusal>) {
-        let answer = refusal.map_or((200, String::new()), |refusal| {
-            (refusal.status, refusal.description.clone())
-        });
-        self.shared
-            .change(|state| state.calls[self.index].answer = Some(answer));
+        let answer =
+            refusal.map_or((200, String::new()), |refusal| (refusal.status, refusal.description.clone()));
+        self.shared.change(|state| state.calls[self.index].answer = Some(answer));
     }
 }
 
 impl Drop for Recorded<'_> {
     fn drop(&mut self) {
         self.shared.change(|state| {
-            state.calls[self.index]
-                .answer
-                .get_or_insert((HUNG_UP, "the caller hung up".into()));
+            state.calls[self.index].answer.get_or_insert((HUNG_UP, "the caller hung up".into()));
         });
     }
 }
@@ -210,19 +190,13 @@ async fn get_updates(shared: &Shared, params: &Params) -> Outcome {
     let mut changes = shared.changes();
     let poll = shared.change(|state| {
         if let Some(Value::Array(kinds)) = allowed {
-            let kinds: Vec<String> = kinds
-                .iter()
-                .filter_map(|kind| kind.as_str().map(Into::into))
-                .collect();
+            let kinds: Vec<String> = kinds.iter().filter_map(|kind| kind.as_str().map(Into::into)).collect();
             state.allowed_updates = Some(kinds).filter(|kinds| !kinds.is_empty());
         }
         let keep_from = match offset {
             0.. => offset,
             from_end => {
-                let first = state
-                    .updates
-                    .len()
-                    .saturating_sub(from_end.unsigned_abs() as usize);
+                let first = state.updates.len().saturating_sub(from_end.unsigned_abs() as usize);
                 state.updates.get(first).map_or(0, |update| update.id)
             }
         };
@@ -242,12 +216,8 @@ async fn get_updates(shared: &Shared, params: &Params) -> Outcome {
                     "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running",
                 ));
             }
-            let ready: Vec<Value> = state
-                .updates
-                .iter()
-                .take(limit)
-                .map(|update| update.body.clone())
-                .collect();
+            let ready: Vec<Value> =
+                state.updates.iter().take(limit).map(|update| update.body.clone()).collect();
             if !ready.is_empty() || tokio::time::Instant::now() >= deadline {
                 return Ok(ready.into());
             }
@@ -267,14 +237,8 @@ async fn download(
     let (call, fault) = Recorded::new(&shared, "download", None, json!({ "path": path }));
     let found = match before(fault.as_ref(), &line).await {
         Ok(()) => {
-            let file = shared
-                .look()
-                .files
-                .values()
-                .find(|file| file.path == path)
-                .cloned();
-            file.filter(|file| file.is_downloadable())
-                .ok_or_else(|| Refusal::new(404, "Not Found"))
+            let file = shared.look().files.values().find(|file| file.path == path).cloned();
+            file.filter(|file| file.is_downloadable()).ok_or_else(|| Refusal::new(404, "Not Found"))
         }
         Err(refusal) => Err(refusal),
     };

@@ -29,20 +29,11 @@ impl Settings {
             ("PHOTOTHREAD_TELEGRAM__BATCH__ALBUM_QUIET_MS", "150".into()),
             ("PHOTOTHREAD_TELEGRAM__PACING__PER_CHAT_BURST", "100".into()),
             ("PHOTOTHREAD_TELEGRAM__PACING__GROUP_PER_MINUTE", "1000".into()),
-            (
-                "PHOTOTHREAD_DATABASE__URL",
-                format!("sqlite://{}", at("photothread.db")),
-            ),
-            (
-                "PHOTOTHREAD_ATTACHMENTS__URL",
-                format!("file://{}", at("attachments")),
-            ),
+            ("PHOTOTHREAD_DATABASE__URL", format!("sqlite://{}", at("photothread.db"))),
+            ("PHOTOTHREAD_ATTACHMENTS__URL", format!("file://{}", at("attachments"))),
             ("PHOTOTHREAD_WEB__LISTEN", "null".into()),
         ];
-        let variables = variables
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect();
+        let variables = variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         Self { variables, folder }
     }
 
@@ -59,8 +50,7 @@ impl Settings {
 
     /// A hosted model instead of the offline agent.
     pub fn with_model(self, base_url: &str) -> Self {
-        self.with("OPENAI_API_KEY", "sk-test-key")
-            .with("PHOTOTHREAD_PROVIDERS__OPENAI__BASE_URL", base_url)
+        self.with("OPENAI_API_KEY", "sk-test-key").with("PHOTOTHREAD_PROVIDERS__OPENAI__BASE_URL", base_url)
     }
 
     pub fn folder(&self) -> &std::path::Path {
@@ -77,9 +67,7 @@ impl Settings {
 
     /// A look at the database beside the bot.
     pub async fn store(&self) -> Store {
-        Store::open(&self.config().database.url.to_url())
-            .await
-            .expect("the test's database")
+        Store::open(&self.config().database.url.to_url()).await.expect("the test's database")
     }
 }
 
@@ -103,9 +91,7 @@ impl BotUnderTest {
             photothread::telemetry::start([]).ok();
         }
         let prompts = Prompts::load(None).expect("the built-in prompts");
-        let running = app::start(settings.config(), prompts)
-            .await
-            .expect("the program starts");
+        let running = app::start(settings.config(), prompts).await.expect("the program starts");
         Self { running }
     }
 

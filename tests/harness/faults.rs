@@ -61,12 +61,7 @@ pub struct Next<'w> {
 
 impl<'w> Next<'w> {
     pub(super) fn new(shared: &'w Shared, method: &str) -> Next<'w> {
-        Next {
-            shared,
-            method: method.into(),
-            chat_id: None,
-            times: 1,
-        }
+        Next { shared, method: method.into(), chat_id: None, times: 1 }
     }
 
     pub(super) fn any_send(shared: &'w Shared) -> Next<'w> {
@@ -125,21 +120,9 @@ impl<'w> Next<'w> {
     }
 
     fn order(self, fault: Fault) {
-        let Next {
-            shared,
-            method,
-            chat_id,
-            times,
-        } = self;
+        let Next { shared, method, chat_id, times } = self;
         assert!(times > 0, "a fault that happens zero times");
-        shared.change(|state| {
-            state.rules.push(Rule {
-                method,
-                chat_id,
-                times,
-                fault,
-            })
-        });
+        shared.change(|state| state.rules.push(Rule { method, chat_id, times, fault }));
     }
 }
 
@@ -154,11 +137,7 @@ pub struct RateLimits {
 
 impl Default for RateLimits {
     fn default() -> Self {
-        RateLimits {
-            chat_per_second: 1,
-            group_per_minute: 20,
-            overall_per_second: 30,
-        }
+        RateLimits { chat_per_second: 1, group_per_minute: 20, overall_per_second: 30 }
     }
 }
 
@@ -170,29 +149,16 @@ impl RateLimits {
         for call in calls.iter().filter(|call| SENDS.contains(&call.method.as_str())) {
             let messages = call.params["media"].as_array().map_or(1, Vec::len);
             overall.push((call.at, messages));
-            by_chat
-                .entry(call.chat_id.unwrap_or_default())
-                .or_default()
-                .push((call.at, messages));
+            by_chat.entry(call.chat_id.unwrap_or_default()).or_default().push((call.at, messages));
         }
         let second = Duration::from_millis(950);
         let minute = Duration::from_secs(59);
         let mut found = over("all chats", &overall, second, self.overall_per_second);
         for (chat, sends) in &by_chat {
             let single: Vec<_> = sends.iter().map(|(at, _)| (*at, 1)).collect();
-            found.extend(over(
-                &format!("chat {chat}"),
-                &single,
-                second,
-                self.chat_per_second,
-            ));
+            found.extend(over(&format!("chat {chat}"), &single, second, self.chat_per_second));
             if *chat < 0 {
-                found.extend(over(
-                    &format!("group {chat}"),
-                    sends,
-                    minute,
-                    self.group_per_minute,
-                ));
+                found.extend(over(&format!("group {chat}"), sends, minute, self.group_per_minute));
             }
         }
         found
@@ -203,14 +169,10 @@ impl RateLimits {
 fn over(who: &str, sends: &[(Instant, usize)], window: Duration, most: usize) -> Vec<String> {
     let mut found = Vec::new();
     for (index, (end, _)) in sends.iter().enumerate() {
-        let recent = sends[..=index]
-            .iter()
-            .filter(|(at, _)| end.duration_since(*at) < window);
+        let recent = sends[..=index].iter().filter(|(at, _)| end.duration_since(*at) < window);
         let count: usize = recent.map(|(_, messages)| messages).sum();
         if count > most {
-            found.push(format!(
-                "{who}: {count} messages within {window:?}, at most {most} allowed"
-            ));
+            found.push(format!("{who}: {count} messages within {window:?}, at most {most} allowed"));
         }
     }
     found

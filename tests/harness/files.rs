@@ -80,21 +80,14 @@ impl StoredFile {
 }
 
 fn shrink(bytes: &[u8], width: u32, height: u32) -> Option<Bytes> {
-    let picture = image::load_from_memory(bytes)
-        .ok()?
-        .thumbnail_exact(width, height)
-        .into_rgb8();
+    let picture = image::load_from_memory(bytes).ok()?.thumbnail_exact(width, height).into_rgb8();
     let mut small = Cursor::new(Vec::new());
     picture.write_to(&mut small, ImageFormat::Jpeg).ok()?;
     Some(small.into_inner().into())
 }
 
 pub fn dimensions(bytes: &[u8]) -> Option<(u32, u32)> {
-    ImageReader::new(Cursor::new(bytes))
-        .with_guessed_format()
-        .ok()?
-        .into_dimensions()
-        .ok()
+    ImageReader::new(Cursor::new(bytes)).with_guessed_format().ok()?.into_dimensions().ok()
 }
 
 impl State {
@@ -108,14 +101,7 @@ impl State {
                 if side < longest {
                     let scaled = |length: u32| (length * side / longest).max(1);
                     let small = Some((scaled(width), scaled(height)));
-                    self.add_file(
-                        kind,
-                        &full.id,
-                        full.bytes.clone(),
-                        u64::from(side) * 24,
-                        small,
-                        true,
-                    );
+                    self.add_file(kind, &full.id, full.bytes.clone(), u64::from(side) * 24, small, true);
                 }
             }
         }
@@ -157,11 +143,8 @@ impl State {
         let mime = infer::get(&file.bytes).map_or("application/octet-stream", |found| found.mime_type());
         match file.kind {
             Kind::Photo => {
-                let mut sizes: Vec<&StoredFile> = self
-                    .files
-                    .values()
-                    .filter(|f| f.shrunk && f.name == file.id)
-                    .collect();
+                let mut sizes: Vec<&StoredFile> =
+                    self.files.values().filter(|f| f.shrunk && f.name == file.id).collect();
                 sizes.push(file);
                 sizes.sort_by_key(|size| size.dimensions);
                 let size = |size: &&StoredFile| {
@@ -179,12 +162,7 @@ impl State {
             }
             Kind::Audio | Kind::Voice => {
                 media["duration"] = 3.into();
-                media["mime_type"] = if file.kind == Kind::Voice {
-                    "audio/ogg"
-                } else {
-                    "audio/mpeg"
-                }
-                .into();
+                media["mime_type"] = if file.kind == Kind::Voice { "audio/ogg" } else { "audio/mpeg" }.into();
             }
             Kind::Video | Kind::Animation => {
                 media["duration"] = 3.into();
@@ -229,21 +207,14 @@ impl State {
         };
         check_upload(&upload, kind)?;
         let size = upload.bytes.len() as u64;
-        let name = if upload.name.is_empty() {
-            "file"
-        } else {
-            &upload.name
-        };
+        let name = if upload.name.is_empty() { "file" } else { &upload.name };
         Ok(self.store_file(kind, name, upload.bytes, size))
     }
 
     fn known_file(&self, id: &str, kind: Kind) -> Result<StoredFile, Refusal> {
         match self.files.get(id) {
             Some(file) if file.kind == kind => Ok(file.clone()),
-            Some(file) => Err(Refusal::bad(format!(
-                "can't use file of type {:?} as {kind:?}",
-                file.kind
-            ))),
+            Some(file) => Err(Refusal::bad(format!("can't use file of type {:?} as {kind:?}", file.kind))),
             None => Err(Refusal::bad("wrong file identifier/HTTP URL specified")),
         }
     }
@@ -253,22 +224,14 @@ impl State {
         if id.is_empty() {
             return Err(Refusal::bad("file_id not specified"));
         }
-        let file = self
-            .files
-            .get(&id)
-            .ok_or_else(|| Refusal::bad("invalid file_id"))?;
+        let file = self.files.get(&id).ok_or_else(|| Refusal::bad("invalid file_id"))?;
         if !file.is_downloadable() {
             return Err(Refusal::bad("file is too big"));
         }
         let mut found = file.meta();
         found["file_path"] = file.path.clone().into();
         // An estimate would lie about a smaller size, which exists only once it is asked for.
-        found["file_size"] = if file.shrunk {
-            file.content().len() as u64
-        } else {
-            file.size
-        }
-        .into();
+        found["file_size"] = if file.shrunk { file.content().len() as u64 } else { file.size }.into();
         Ok(found)
     }
 }

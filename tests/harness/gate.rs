@@ -12,10 +12,7 @@ pub struct Gate {
 
 impl Gate {
     pub(super) fn closed() -> Self {
-        Gate {
-            arrived: Arc::new(watch::Sender::new(0)),
-            open: Arc::new(watch::Sender::new(false)),
-        }
+        Gate { arrived: Arc::new(watch::Sender::new(0)), open: Arc::new(watch::Sender::new(false)) }
     }
 
     /// Waits until a request stands at the gate.

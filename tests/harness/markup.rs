@@ -60,9 +60,7 @@ fn html(source: &str) -> Result<(String, Vec<Value>), Refusal> {
             "pre" => "pre",
             "blockquote" => "blockquote",
             _ => {
-                return Err(cannot(format!(
-                    "Unsupported start tag \"{name}\" at byte offset {at}"
-                )));
+                return Err(cannot(format!("Unsupported start tag \"{name}\" at byte offset {at}")));
             }
         };
         let mut entity = json!({ "type": kind, "offset": utf16_len(&text) });
@@ -72,9 +70,7 @@ fn html(source: &str) -> Result<(String, Vec<Value>), Refusal> {
         open.push((name, entity));
     }
     if let Some((name, _)) = open.pop() {
-        return Err(cannot(format!(
-            "Can't find end tag corresponding to start tag \"{name}\""
-        )));
+        return Err(cannot(format!("Can't find end tag corresponding to start tag \"{name}\"")));
     }
     text += &unescape(rest);
     entities.sort_by_key(|entity| entity["offset"].as_u64());
@@ -82,16 +78,11 @@ fn html(source: &str) -> Result<(String, Vec<Value>), Refusal> {
 }
 
 fn unescape(text: &str) -> String {
-    text.replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&quot;", "\"")
-        .replace("&amp;", "&")
+    text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
 }
 
 fn markdown(source: &str, marks: &[char], strict: bool) -> Result<(String, Vec<Value>), Refusal> {
-    const RESERVED: [char; 14] = [
-        '>', '#', '+', '-', '=', '|', '{', '}', '.', '!', '[', ']', '(', ')',
-    ];
+    const RESERVED: [char; 14] = ['>', '#', '+', '-', '=', '|', '{', '}', '.', '!', '[', ']', '(', ')'];
     let mut text = String::new();
     let mut entities = Vec::new();
     let mut open: Vec<(char, usize, usize)> = Vec::new();
@@ -131,9 +122,7 @@ fn markdown(source: &str, marks: &[char], strict: bool) -> Result<(String, Vec<V
         Some((mark, _, at)) => {
             let mut kind = kind(mark).to_owned();
             kind[..1].make_ascii_uppercase();
-            Err(cannot(format!(
-                "Can't find end of {kind} entity at byte offset {at}"
-            )))
+            Err(cannot(format!("Can't find end of {kind} entity at byte offset {at}")))
         }
         None => Ok((text, entities)),
     }

@@ -48,11 +48,7 @@ pub fn set_typed(message: &mut Value, field: &str, words: &str) {
 }
 
 pub fn set_words(message: &mut Value, field: &str, words: &str, entities: Vec<Value>) {
-    let entities_field = if field == "text" {
-        "entities"
-    } else {
-        "caption_entities"
-    };
+    let entities_field = if field == "text" { "entities" } else { "caption_entities" };
     message[field] = words.into();
     if let Some(fields) = message.as_object_mut() {
         fields.remove(entities_field);
@@ -78,10 +74,7 @@ impl State {
     }
 
     pub fn find_message(&self, chat_id: i64, message_id: i64) -> Option<&Value> {
-        self.chats
-            .get(&chat_id)?
-            .messages
-            .get(&i32::try_from(message_id).ok()?)
+        self.chats.get(&chat_id)?.messages.get(&i32::try_from(message_id).ok()?)
     }
 
     pub fn keep_message(&mut self, message: &Value) {
@@ -106,10 +99,7 @@ impl State {
             Value::Null => &message["caption_entities"],
             entities => entities,
         };
-        let rows = message["reply_markup"]["inline_keyboard"]
-            .as_array()
-            .into_iter()
-            .flatten();
+        let rows = message["reply_markup"]["inline_keyboard"].as_array().into_iter().flatten();
         let keys = rows.filter_map(Value::as_array).flatten();
         let button = |key: &Value| Button {
             text: key["text"].as_str().unwrap_or_default().into(),
@@ -126,9 +116,7 @@ impl State {
                 .and_then(|sizes| file(sizes.last()?))
                 .map(StoredFile::original),
             document: file(&message["document"]).map(|file| (file.name.clone(), file.original())),
-            reply_to: message["reply_to_message"]["message_id"]
-                .as_i64()
-                .map(|id| id as i32),
+            reply_to: message["reply_to_message"]["message_id"].as_i64().map(|id| id as i32),
             media_group_id: message["media_group_id"].as_str().map(Into::into),
             buttons: keys.map(button).collect(),
         }

@@ -24,11 +24,9 @@ pub fn run(state: &mut State, method: &str, params: &Params) -> Outcome {
             Ok(json!({ "url": "", "has_custom_certificate": false, "pending_update_count": pending }))
         }
         "setmycommands" => set_commands(state, params),
-        "getmycommands" => Ok(state
-            .commands
-            .get(&command_scope(params))
-            .cloned()
-            .unwrap_or_else(|| json!([]))),
+        "getmycommands" => {
+            Ok(state.commands.get(&command_scope(params)).cloned().unwrap_or_else(|| json!([])))
+        }
         "sendmessage" => send_message(state, params),
         "sendphoto" => send_file(state, params, Kind::Photo),
         "senddocument" => send_file(state, params, Kind::Document),
@@ -41,9 +39,9 @@ pub fn run(state: &mut State, method: &str, params: &Params) -> Outcome {
             let id = params.text("callback_query_id").unwrap_or_default();
             match state.open_callbacks.remove(&id) {
                 true => Ok(true.into()),
-                false => Err(Refusal::bad(
-                    "query is too old and response timeout expired or query ID is invalid",
-                )),
+                false => {
+                    Err(Refusal::bad("query is too old and response timeout expired or query ID is invalid"))
+                }
             }
         }
         "getchat" => {
@@ -64,11 +62,7 @@ fn me() -> Value {
     for ability in ["can_join_groups", "can_read_all_group_messages"] {
         me[ability] = true.into();
     }
-    for inability in [
-        "supports_inline_queries",
-        "can_connect_to_business",
-        "has_main_web_app",
-    ] {
+    for inability in ["supports_inline_queries", "can_connect_to_business", "has_main_web_app"] {
         me[inability] = false.into();
     }
     me
@@ -79,9 +73,7 @@ fn open_chat<'s>(state: &'s mut State, params: &Params) -> Result<(i64, &'s mut 
     if params.text("chat_id").is_none_or(|id| id.is_empty()) {
         return Err(Refusal::bad("chat_id is empty"));
     }
-    let found = params
-        .number("chat_id")
-        .and_then(|id| Some((id, state.chats.get_mut(&id)?)));
+    let found = params.number("chat_id").and_then(|id| Some((id, state.chats.get_mut(&id)?)));
     let (id, chat) = found.ok_or_else(|| Refusal::bad("chat not found"))?;
     match chat.closed {
         Some(why) => Err(Refusal::new(403, why)),
@@ -100,12 +92,7 @@ struct Draft {
 impl Draft {
     fn new(state: &mut State, params: &Params) -> Result<Draft, Refusal> {
         let (chat_id, _) = open_chat(state, params)?;
-        let mut draft = Draft {
-            chat_id,
-            reply_to: None,
-            quote: None,
-            reply_markup: keyboard(params)?,
-        };
+        let mut draft = Draft { chat_id, reply_to: None, quote: None, reply_markup: keyboard(params)? };
         let (message_id, optional, quote) = match params.json("reply_parameters")? {
             Some(reply) => {
                 let elsewhere = reply["chat_id"].as_i64().is_some_and(|other| other != chat_id);
@@ -113,17 +100,9 @@ impl Draft {
                     return Err(Refusal::bad("replies to other chats are not part of this world"));
                 }
                 let optional = reply["allow_sending_without_reply"].as_bool().unwrap_or(false);
-                (
-                    reply["message_id"].as_i64(),
-                    optional,
-                    reply["quote"].as_str().map(str::to_owned),
-                )
+                (reply["message_id"].as_i64(), optional, reply["quote"].as_str().map(str::to_owned))
             }
-            None => (
-                params.number("reply_to_message_id"),
-                params.flag("allow_sending_without_reply"),
-                None,
-            ),
+            None => (params.number("reply_to_message_id"), params.flag("allow_sending_without_reply"), None),
         };
         let Some(message_id) = message_id else {
             return Ok(draft);
@@ -131,13 +110,8 @@ impl Draft {
         match state.find_message(chat_id, message_id) {
             Some(message) => {
                 if let Some(quote) = quote {
-                    let words = message["text"]
-                        .as_str()
-                        .or(message["caption"].as_str())
-                        .unwrap_or_default();
-                    let position = words
-                        .find(&quote)
-                        .ok_or_else(|| Refusal::bad("QUOTE_TEXT_INVALID"))?;
+                    let words = message["text"].as_str().or(message["caption"].as_str()).unwrap_or_default();
+                    let position = words.find(&quote).ok_or_else(|| Refusal::bad("QUOTE_TEXT_INVALID"))?;
                     draft.quote =
                         Some(json!({ "text": quote, "position": words[..position].encode_utf16().count() }));
                 }
@@ -177,9 +151,7 @@ fn keyboard(params: &Params) -> Result<Option<Value>, Refusal> {
     for key in rows.filter_map(Value::as_array).flatten() {
         let data = key["callback_data"].as_str();
         if key["text"].as_str().unwrap_or_default().is_empty() {
-            return Err(Refusal::bad(
-                "can't parse inline keyboard button: Field \"text\" must be non-empty",
-            ));
+            return Err(Refusal::bad("can't parse inline keyboard button: Field \"text\" must be non-empty"));
         }
         if data.is_none() && key["url"].is_null() {
             return Err(Refusal::bad(
@@ -241,27 +213,23 @@ fn send_group(state: &mut State, params: &Params) -> Outcome {
     }
     for (kind, name) in [(Kind::Document, "document"), (Kind::Audio, "audio")] {
         if kinds.contains(&kind) && kinds.iter().any(|other| *other != kind) {
-            return Err(Refusal::bad(format!(
-                "{name} can't be mixed with other media types"
-            )));
+            return Err(Refusal::bad(format!("{name} can't be mixed with other media types")));
         }
     }
     let mut contents = Vec::new();
     for (index, (item, kind)) in items.iter().zip(&kinds).enumerate() {
         let item = params.nested(item);
         let words = Words::of_caption(&item)?;
-        let file = state
-            .file_to_send(&item, "media", *kind)
-            .map_err(|refusal| match refusal.status {
-                400 => {
-                    let why = refusal.description.trim_start_matches("Bad Request: ");
-                    Refusal::bad(format!(
-                        "failed to send message #{} with the error message \"{why}\"",
-                        index + 1
-                    ))
-                }
-                _ => refusal,
-            })?;
+        let file = state.file_to_send(&item, "media", *kind).map_err(|refusal| match refusal.status {
+            400 => {
+                let why = refusal.description.trim_start_matches("Bad Request: ");
+                Refusal::bad(format!(
+                    "failed to send message #{} with the error message \"{why}\"",
+                    index + 1
+                ))
+            }
+            _ => refusal,
+        })?;
         contents.push((words, file));
     }
     let group = state.fresh_number().to_string();
@@ -306,9 +274,8 @@ fn edit_text(state: &mut State, params: &Params) -> Outcome {
     let (chat_id, _) = open_chat(state, params)?;
     let words = Words::of_message(params)?;
     let markup = keyboard(params)?;
-    let message_id = params
-        .number("message_id")
-        .ok_or_else(|| Refusal::bad("message identifier is not specified"))?;
+    let message_id =
+        params.number("message_id").ok_or_else(|| Refusal::bad("message identifier is not specified"))?;
     let found = state.find_message(chat_id, message_id).cloned();
     let mut message = found.ok_or_else(|| Refusal::bad("message to edit not found"))?;
     if message["from"]["id"] != BOT_ID {
@@ -338,10 +305,7 @@ fn edit_text(state: &mut State, params: &Params) -> Outcome {
 
 fn delete_message(state: &mut State, params: &Params) -> Outcome {
     let (_, chat) = open_chat(state, params)?;
-    let id = params
-        .number("message_id")
-        .and_then(|id| i32::try_from(id).ok())
-        .unwrap_or_default();
+    let id = params.number("message_id").and_then(|id| i32::try_from(id).ok()).unwrap_or_default();
     match chat.messages.remove(&id) {
         Some(_) => {
             chat.deleted.push(id);
@@ -352,11 +316,7 @@ fn delete_message(state: &mut State, params: &Params) -> Outcome {
 }
 
 fn command_scope(params: &Params) -> String {
-    let scope = params
-        .json("scope")
-        .ok()
-        .flatten()
-        .unwrap_or_else(|| json!({ "type": "default" }));
+    let scope = params.json("scope").ok().flatten().unwrap_or_else(|| json!({ "type": "default" }));
     format!("{scope} {}", params.text("language_code").unwrap_or_default())
 }
 
@@ -366,19 +326,12 @@ fn set_commands(state: &mut State, params: &Params) -> Outcome {
         return Err(Refusal::bad("BOT_COMMANDS_TOO_MUCH"));
     }
     for command in &commands {
-        let name = command["command"]
-            .as_str()
-            .unwrap_or_default()
-            .trim_start_matches('/');
+        let name = command["command"].as_str().unwrap_or_default().trim_start_matches('/');
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         if name.is_empty() || name.len() > 32 || !name.chars().all(plain) {
             return Err(Refusal::bad("BOT_COMMAND_INVALID"));
         }
-        let description = command["description"]
-            .as_str()
-            .unwrap_or_default()
-            .chars()
-            .count();
+        let description = command["description"].as_str().unwrap_or_default().chars().count();
         if !(1..=256).contains(&description) {
             return Err(Refusal::bad("BOT_COMMAND_DESCRIPTION_INVALID"));
         }

@@ -18,10 +18,7 @@ pub struct User {
 }
 
 pub fn user(id: i64, name: &str) -> User {
-    User {
-        id,
-        name: name.into(),
-    }
+    User { id, name: name.into() }
 }
 
 impl User {
@@ -81,29 +78,20 @@ impl Group {
     pub(super) fn new(shared: Arc<Shared>, title: &str) -> Group {
         let chat_id = shared.change(|state| {
             let id = -1_001_000_000_000 - state.fresh_number() as i64;
-            state.chats.insert(
-                id,
-                Chat::new(json!({ "id": id, "type": "supergroup", "title": title })),
-            );
+            state.chats.insert(id, Chat::new(json!({ "id": id, "type": "supergroup", "title": title })));
             id
         });
         Group { shared, chat_id }
     }
 
     pub fn member(&self, user: User) -> Person {
-        self.shared
-            .change(|state| state.chat(self.chat_id).members.insert(user.id, user.json()));
-        Person {
-            shared: self.shared.clone(),
-            chat_id: self.chat_id,
-            user,
-        }
+        self.shared.change(|state| state.chat(self.chat_id).members.insert(user.id, user.json()));
+        Person { shared: self.shared.clone(), chat_id: self.chat_id, user }
     }
 
     pub fn removes_bot(&self) {
         let closed = Some("Forbidden: bot was kicked from the supergroup chat");
-        self.shared
-            .change(|state| state.chat(self.chat_id).closed = closed);
+        self.shared.change(|state| state.chat(self.chat_id).closed = closed);
     }
 }
 
@@ -123,11 +111,7 @@ impl Person {
             let chat = state.chats.entry(user.id).or_insert_with(|| Chat::new(info));
             chat.members.insert(user.id, user.json());
         });
-        Person {
-            shared,
-            chat_id: user.id,
-            user,
-        }
+        Person { shared, chat_id: user.id, user }
     }
 
     pub async fn says(&self, text: &str) -> MessageRef {
@@ -148,13 +132,8 @@ impl Person {
         self.posts(|state, message| {
             set_reply(state, message, to);
             let original = &message["reply_to_message"];
-            let words = original["text"]
-                .as_str()
-                .or(original["caption"].as_str())
-                .unwrap_or_default();
-            let start = words
-                .find(quote)
-                .unwrap_or_else(|| panic!("{quote:?} is not part of {words:?}"));
+            let words = original["text"].as_str().or(original["caption"].as_str()).unwrap_or_default();
+            let start = words.find(quote).unwrap_or_else(|| panic!("{quote:?} is not part of {words:?}"));
             let position = utf16_len(&words[..start]);
             message["quote"] = json!({ "text": quote, "position": position, "is_manual": true });
             set_typed(message, "text", text);
@@ -172,13 +151,9 @@ impl Person {
         caption: &str,
     ) -> MessageRef {
         let to = to.into();
-        self.sends(
-            Kind::Photo,
-            "photo.jpg",
-            photo.into(),
-            caption,
-            |state, message| set_reply(state, message, to),
-        )
+        self.sends(Kind::Photo, "photo.jpg", photo.into(), caption, |state, message| {
+            set_reply(state, message, to)
+        })
     }
 
     pub async fn sends_document(&self, name: &str, content: impl Into<Bytes>, caption: &str) -> MessageRef {
@@ -248,30 +223,17 @@ impl Person {
 
     /// Changes the text of an own message, or the caption if it has a file.
     pub async fn edits(&self, message: impl Into<MessageRef>, words: &str) -> MessageRef {
-        let MessageRef {
-            chat_id, message_id, ..
-        } = message.into();
+        let MessageRef { chat_id, message_id, .. } = message.into();
         self.shared.change(|state| {
             let found = state.find_message(chat_id, message_id.into()).cloned();
             let mut edited = found.expect("a message to edit");
-            assert_eq!(
-                edited["from"]["id"], self.user.id,
-                "people edit only their own messages"
-            );
-            let field = if edited["text"].is_null() {
-                "caption"
-            } else {
-                "text"
-            };
+            assert_eq!(edited["from"]["id"], self.user.id, "people edit only their own messages");
+            let field = if edited["text"].is_null() { "caption" } else { "text" };
             set_typed(&mut edited, field, words);
             edited["edit_date"] = now().into();
             state.keep_message(&edited);
             let update_id = Some(state.publish("edited_message", edited));
-            MessageRef {
-                chat_id,
-                message_id,
-                update_id,
-            }
+            MessageRef { chat_id, message_id, update_id }
         })
     }
 
@@ -279,21 +241,11 @@ impl Person {
     pub async fn forwards(&self, message: impl Into<MessageRef>) -> MessageRef {
         let original = message.into();
         self.posts(|state, message| {
-            let found = state
-                .find_message(original.chat_id, original.message_id.into())
-                .cloned();
+            let found = state.find_message(original.chat_id, original.message_id.into()).cloned();
             let source = embedded(&found.expect("a message to forward"));
             let origin = json!({ "type": "user", "sender_user": source["from"], "date": source["date"] });
             message["forward_origin"] = origin;
-            let own = [
-                "message_id",
-                "date",
-                "chat",
-                "from",
-                "media_group_id",
-                "reply_markup",
-                "edit_date",
-            ];
+            let own = ["message_id", "date", "chat", "from", "media_group_id", "reply_markup", "edit_date"];
             for (field, value) in source.as_object().into_iter().flatten() {
                 if !own.contains(&field.as_str()) {
                     message[field] = value.clone();
@@ -306,9 +258,7 @@ impl Person {
     pub async fn presses(&self, message: &Received, button: &Button) -> String {
         self.shared.change(|state| {
             let id = format!("callback-{}", state.fresh_number());
-            let found = state
-                .find_message(message.chat_id, message.message_id.into())
-                .cloned();
+            let found = state.find_message(message.chat_id, message.message_id.into()).cloned();
             let query = json!({ "id": id, "from": self.user.json(), "message": found, "chat_instance": "1",
                 "data": button.data });
             state.open_callbacks.insert(id.clone());
@@ -346,21 +296,14 @@ impl Person {
     /// The next message of the bot in this chat; each is read once. An album fails: read it as one.
     pub async fn next_message(&self) -> Received {
         let mut delivery = self.next_delivery("the next message").await;
-        assert_eq!(
-            delivery.len(),
-            1,
-            "expected a single message, got an album: {delivery:?}"
-        );
+        assert_eq!(delivery.len(), 1, "expected a single message, got an album: {delivery:?}");
         delivery.remove(0)
     }
 
     /// The next thing the bot sends here, which must be an album.
     pub async fn next_album(&self) -> Vec<Received> {
         let delivery = self.next_delivery("the next album").await;
-        assert!(
-            delivery.len() > 1,
-            "expected an album, got a single message: {delivery:?}"
-        );
+        assert!(delivery.len() > 1, "expected an album, got a single message: {delivery:?}");
         delivery
     }
 
@@ -428,18 +371,12 @@ impl Person {
             state.keep_message(&message);
             let message_id = message["message_id"].as_i64().unwrap_or_default() as i32;
             let update_id = Some(state.publish("message", message));
-            MessageRef {
-                chat_id: self.chat_id,
-                message_id,
-                update_id,
-            }
+            MessageRef { chat_id: self.chat_id, message_id, update_id }
         })
     }
 }
 
 fn set_reply(state: &State, message: &mut Value, to: MessageRef) {
-    let original = state
-        .find_message(to.chat_id, to.message_id.into())
-        .expect("a message to reply to");
+    let original = state.find_message(to.chat_id, to.message_id.into()).expect("a message to reply to");
     message["reply_to_message"] = embedded(original);
 }

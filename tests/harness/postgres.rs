@@ -4,8 +4,6 @@
 //! server and the others wait for its address. No process knows that it is the last: a watchdog outside them
 //! stops the server once the test runner is gone.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use std::{
     fs,
@@ -30,13 +28,9 @@ pub async fn database() -> String {
     static SERVER: OnceLock<String> = OnceLock::new();
     let server = SERVER.get_or_init(|| shared_server().unwrap_or_else(|trouble| panic!("{trouble}")));
     let name = format!("test_{}", Uuid::new_v4().simple());
-    let mut conn = PgConnection::connect(&format!("{server}/postgres"))
-        .await
-        .expect("the tests' PostgreSQL answers");
-    sqlx::raw_sql(AssertSqlSafe(format!("CREATE DATABASE {name}")))
-        .execute(&mut conn)
-        .await
-        .unwrap();
+    let mut conn =
+        PgConnection::connect(&format!("{server}/postgres")).await.expect("the tests' PostgreSQL answers");
+    sqlx::raw_sql(AssertSqlSafe(format!("CREATE DATABASE {name}"))).execute(&mut conn).await.unwrap();
     conn.close().await.unwrap();
     format!("{server}/{name}")
 }
@@ -53,11 +47,7 @@ impl PrivateServer {
     /// Through the socket: with its file gone, a stopped server is known at once, without waiting for a time-out.
     pub fn url(&self) -> String {
         let socket = self.0.folder.join("socket");
-        format!(
-            "postgres://bot@localhost:{}/postgres?host={}",
-            self.0.port,
-            socket.display()
-        )
+        format!("postgres://bot@localhost:{}/postgres?host={}", self.0.port, socket.display())
     }
 
     /// As a crash would: nobody is told.
@@ -116,10 +106,7 @@ fn wait_for_the_first(folder: &Path) -> Result<String, String> {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    Err(format!(
-        "the test that was to start PostgreSQL in {} never did",
-        folder.display()
-    ))
+    Err(format!("the test that was to start PostgreSQL in {} never did", folder.display()))
 }
 
 struct Cluster {
@@ -134,24 +121,16 @@ impl Cluster {
     /// Makes and starts a server in `folder` that ends with the process `lives_with`.
     fn create(folder: PathBuf, lives_with: u32) -> Result<Self, String> {
         let made = Self::prepare(&folder).and_then(|cluster| cluster.start_on_a_free_port());
-        match &made {
-            Ok(cluster) => cluster.watch(lives_with)?,
-            // Under nextest the folder stays: it tells the other tests what went wrong.
-            Err(_) if std::env::var_os("NEXTEST_RUN_ID").is_none() => drop(fs::remove_dir_all(&folder)),
-            Err(_) => {}
-        }
+        // Without a server there is still the folder, which tells the other tests what went wrong.
+        let stop = made.as_ref().map_or_else(|_| Command::new("true"), |cluster| cluster.command("pg_ctl"));
+        watch(&folder, lives_with, &stop)?;
         made
     }
 
     fn prepare(folder: &Path) -> Result<Self, String> {
         let programs = programs().ok_or(ABSENT)?;
         let as_root = output(Command::new("id").arg("-u"))?.trim() == "0";
-        let cluster = Self {
-            folder: folder.to_owned(),
-            programs,
-            port: 0,
-            as_root,
-        };
+        let cluster = Self { folder: folder.to_owned(), programs, port: 0, as_root };
         open_to(folder, 0o711)?;
         for part in ["data", "socket"] {
             let path = folder.join(part);
@@ -162,16 +141,7 @@ impl Cluster {
             }
         }
         let mut initdb = cluster.command("initdb");
-        initdb.args([
-            "-U",
-            "bot",
-            "--auth=trust",
-            "-E",
-            "UTF8",
-            "--locale=C.UTF-8",
-            "--no-sync",
-            "-D",
-        ]);
+        initdb.args(["-U", "bot", "--auth=trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "-D"]);
         output(initdb.arg(folder.join("data")))?;
         Ok(cluster)
     }
@@ -204,22 +174,13 @@ impl Cluster {
             self.port
         );
         let mut start = self.command("pg_ctl");
-        start
-            .arg("-D")
-            .arg(self.folder.join("data"))
-            .arg("-l")
-            .arg(self.folder.join("data/log"));
+        start.arg("-D").arg(self.folder.join("data")).arg("-l").arg(self.folder.join("data/log"));
         output(start.args(["-w", "-o", &options, "start"])).map(drop)
     }
 
     fn stop(&self) -> Result<(), String> {
         let mut stop = self.command("pg_ctl");
-        output(
-            stop.arg("-D")
-                .arg(self.folder.join("data"))
-                .args(["-w", "-m", "immediate", "stop"]),
-        )
-        .map(drop)
+        output(stop.arg("-D").arg(self.folder.join("data")).args(["-w", "-m", "immediate", "stop"])).map(drop)
     }
 
     fn command(&self, program: &str) -> Command {
@@ -234,29 +195,20 @@ impl Cluster {
         command.current_dir(HOME);
         command
     }
+}
 
-    fn watch(&self, lives_with: u32) -> Result<(), String> {
-        let stop = self.command("pg_ctl");
-        Command::new("sh")
-            .arg("-c")
-            .arg(
-                "runner=$1 folder=$2; shift 2; while kill -0 $runner; do sleep 0.5; done; \
-                 \"$@\" -D $folder/data -m immediate stop; rm -rf $folder",
-            )
-            .args(["watchdog", &lives_with.to_string()])
-            .arg(&self.folder)
-            .arg(stop.get_program())
-            .args(stop.get_args())
-            .current_dir(HOME)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            // Away from the runner's signals: an interrupted run is cleaned up too.
-            .process_group(0)
-            .spawn()
-            .map(drop)
-            .map_err(|e| format!("the watchdog of the tests' PostgreSQL cannot be started: {e}"))
-    }
+/// Stops the server and removes its folder once the process `lives_with` is gone.
+fn watch(folder: &Path, lives_with: u32, stop: &Command) -> Result<(), String> {
+    let script = "runner=$1 folder=$2; shift 2; \
+                  while kill -0 $runner || [ -d /proc/$runner ]; do sleep 0.5; done; \
+                  \"$@\" -D $folder/data -m immediate stop; rm -rf $folder";
+    let mut watchdog = Command::new("sh");
+    watchdog.args(["-c", script, "watchdog", &lives_with.to_string()]).arg(folder);
+    watchdog.arg(stop.get_program()).args(stop.get_args()).current_dir(HOME);
+    watchdog.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Away from the runner's signals: an interrupted run is cleaned up too.
+    let started = watchdog.process_group(0).spawn();
+    started.map(drop).map_err(|e| format!("the watchdog of the tests' PostgreSQL cannot be started: {e}"))
 }
 
 fn programs() -> Option<PathBuf> {
@@ -272,11 +224,7 @@ fn programs() -> Option<PathBuf> {
     packaged.sort_by(|a, b| version(b).partial_cmp(&version(a)).unwrap());
     places.extend(packaged.into_iter().map(|path| path.join("bin")));
     places.push("/usr/local/pgsql/bin".into());
-    places.into_iter().find(|place| {
-        ["initdb", "pg_ctl"]
-            .iter()
-            .all(|program| place.join(program).is_file())
-    })
+    places.into_iter().find(|place| ["initdb", "pg_ctl"].iter().all(|program| place.join(program).is_file()))
 }
 
 fn open_to(path: &Path, mode: u32) -> Result<(), String> {
@@ -286,16 +234,10 @@ fn open_to(path: &Path, mode: u32) -> Result<(), String> {
 
 fn output(command: &mut Command) -> Result<String, String> {
     let what = format!("{:?}", command.get_program());
-    let done = command
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|e| format!("{what} cannot be run: {e}"))?;
+    let done = command.stdin(Stdio::null()).output().map_err(|e| format!("{what} cannot be run: {e}"))?;
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
     if done.status.success() {
         return Ok(said);
     }
-    Err(format!(
-        "{command:?} failed: {said}{}",
-        String::from_utf8_lossy(&done.stderr)
-    ))
+    Err(format!("{command:?} failed: {said}{}", String::from_utf8_lossy(&done.stderr)))
 }

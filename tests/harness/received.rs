@@ -37,11 +37,7 @@ impl Received {
 
 impl From<&Received> for MessageRef {
     fn from(received: &Received) -> MessageRef {
-        MessageRef {
-            chat_id: received.chat_id,
-            message_id: received.message_id,
-            update_id: None,
-        }
+        MessageRef { chat_id: received.chat_id, message_id: received.message_id, update_id: None }
     }
 }
 
@@ -61,10 +57,7 @@ impl std::fmt::Debug for Received {
         if let Some(group) = &self.media_group_id {
             write!(f, " album {group}")?;
         }
-        for words in [&self.text, &self.caption]
-            .into_iter()
-            .filter(|words| !words.is_empty())
-        {
+        for words in [&self.text, &self.caption].into_iter().filter(|words| !words.is_empty()) {
             write!(f, " {words:?}")?;
         }
         for button in &self.buttons {

@@ -51,9 +51,7 @@ struct Shared {
 
 impl Shared {
     fn script(&self) -> MutexGuard<'_, Script> {
-        self.script
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.script.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
@@ -65,22 +63,13 @@ pub struct ScriptedModel {
 impl ScriptedModel {
     /// A model without a script: it answers "Done." to everything.
     pub async fn start() -> ScriptedModel {
-        let script = Script {
-            default_reply: "Done.".into(),
-            ..Script::default()
-        };
-        let shared = Arc::new(Shared {
-            script: Mutex::new(script),
-            asked: watch::Sender::new(0),
-        });
+        let script = Script { default_reply: "Done.".into(), ..Script::default() };
+        let shared = Arc::new(Shared { script: Mutex::new(script), asked: watch::Sender::new(0) });
         let router = Router::new()
             .route("/v1/chat/completions", post(complete))
             .layer(DefaultBodyLimit::disable())
             .with_state(shared.clone());
-        ScriptedModel {
-            shared,
-            server: Server::start(router),
-        }
+        ScriptedModel { shared, server: Server::start(router) }
     }
 
     /// What goes into `providers.openai.base_url`.
@@ -93,10 +82,7 @@ impl ScriptedModel {
     }
 
     pub fn next_calls<'a>(&self, calls: impl IntoIterator<Item = (&'a str, Value)>) {
-        let calls = calls
-            .into_iter()
-            .map(|(tool, arguments)| (tool.to_owned(), arguments))
-            .collect();
+        let calls = calls.into_iter().map(|(tool, arguments)| (tool.to_owned(), arguments)).collect();
         self.next(Answer::Calls(calls));
     }
 
@@ -145,14 +131,8 @@ impl ScriptedModel {
 
     pub async fn wait_for_requests(&self, count: usize) {
         let mut asked = self.shared.asked.subscribe();
-        let came = tokio::time::timeout(PATIENCE, asked.wait_for(|asked| *asked >= count))
-            .await
-            .is_ok();
-        assert!(
-            came,
-            "waited {PATIENCE:?} for request {count} to the model, saw {}",
-            self.requests().len()
-        );
+        let came = tokio::time::timeout(PATIENCE, asked.wait_for(|asked| *asked >= count)).await.is_ok();
+        assert!(came, "waited {PATIENCE:?} for request {count} to the model, saw {}", self.requests().len());
     }
 }
 
@@ -178,16 +158,12 @@ async fn complete(
     headers: HeaderMap,
     Json(request): Json<Value>,
 ) -> Response {
-    let bearer = headers
-        .get(header::AUTHORIZATION)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
+    let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let checked = match bearer.strip_prefix("Bearer ").is_some_and(|key| !key.is_empty()) {
         true => check::request(&request).map_err(|complaint| (400, complaint)),
-        false => Err((
-            401,
-            json!({ "message": "You didn't provide an API key.", "param": null, "code": null }),
-        )),
+        false => {
+            Err((401, json!({ "message": "You didn't provide an API key.", "param": null, "code": null })))
+        }
     };
     let (answer, gate, first_call) = {
         let mut script = shared.script();
@@ -199,9 +175,7 @@ async fn complete(
             },
             Err((status, mut complaint)) => {
                 complaint["type"] = "invalid_request_error".into();
-                script
-                    .refusals
-                    .push(complaint["message"].as_str().unwrap_or_default().into());
+                script.refusals.push(complaint["message"].as_str().unwrap_or_default().into());
                 Answer::Raw(status, json!({ "error": complaint }).to_string())
             }
         };
@@ -224,10 +198,7 @@ async fn complete(
                     "function": { "name": tool, "arguments": arguments.to_string() } })
             };
             let calls: Vec<Value> = calls.into_iter().enumerate().map(call).collect();
-            (
-                json!({ "role": "assistant", "content": null, "tool_calls": calls }),
-                "tool_calls",
-            )
+            (json!({ "role": "assistant", "content": null, "tool_calls": calls }), "tool_calls")
         }
         Answer::Raw(status, body) => {
             let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -261,11 +232,7 @@ fn usage() -> Value {
 /// The same answer in pieces: text by the word, each call's arguments apart from its name.
 fn streamed(request: &Value, message: Value, finish: &str) -> Response {
     let mut deltas = vec![json!({ "role": "assistant", "content": "" })];
-    for word in message["content"]
-        .as_str()
-        .unwrap_or_default()
-        .split_inclusive(' ')
-    {
+    for word in message["content"].as_str().unwrap_or_default().split_inclusive(' ') {
         deltas.push(json!({ "content": word }));
     }
     for (index, call) in message["tool_calls"].as_array().into_iter().flatten().enumerate() {
@@ -284,15 +251,9 @@ fn streamed(request: &Value, message: Value, finish: &str) -> Response {
         body += &format!("data: {chunk}\n\n");
     };
     for delta in deltas {
-        emit(
-            json!([{ "index": 0, "delta": delta, "finish_reason": null }]),
-            Value::Null,
-        );
+        emit(json!([{ "index": 0, "delta": delta, "finish_reason": null }]), Value::Null);
     }
-    emit(
-        json!([{ "index": 0, "delta": {}, "finish_reason": finish }]),
-        Value::Null,
-    );
+    emit(json!([{ "index": 0, "delta": {}, "finish_reason": finish }]), Value::Null);
     if request["stream_options"]["include_usage"] == true {
         emit(json!([]), usage());
     }

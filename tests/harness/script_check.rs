@@ -42,10 +42,7 @@ pub fn request(request: &Value) -> Result<(), Value> {
         }
         if calls.is_some_and(Vec::is_empty) {
             let why = "empty array. Expected an array with minimum length 1, but got an empty array instead.";
-            return Err(complaint(
-                format!("Invalid '{}': {why}", at("tool_calls")),
-                at("tool_calls"),
-            ));
+            return Err(complaint(format!("Invalid '{}': {why}", at("tool_calls")), at("tool_calls")));
         }
         for call in calls.into_iter().flatten() {
             let (id, function) = (call["id"].as_str().unwrap_or_default(), &call["function"]);
@@ -80,11 +77,7 @@ fn content(content: &Value, role: &str, at: &str) -> Result<(), Value> {
         Value::String(_) => return Ok(()),
         Value::Array(parts) if !parts.is_empty() => parts,
         other => {
-            let got = if other.is_array() {
-                "an empty array"
-            } else {
-                "null or an object"
-            };
+            let got = if other.is_array() { "an empty array" } else { "null or an object" };
             let why = format!("Invalid value for 'content': expected a string, got {got}.");
             return Err(complaint(why, at));
         }

@@ -36,10 +36,8 @@ impl Server {
         let address = listener.local_addr().expect("a bound address");
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .expect("a runtime");
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(async {
                 let lines = Lines(TcpListener::from_std(listener).expect("a listener"));
                 let service = router.into_make_service_with_connect_info::<Line>();
@@ -50,11 +48,7 @@ impl Server {
             });
             runtime.shutdown_background();
         });
-        Server {
-            address,
-            stop: Some(stop),
-            thread: Some(thread),
-        }
+        Server { address, stop: Some(stop), thread: Some(thread) }
     }
 
     pub fn url(&self) -> String {
@@ -100,13 +94,7 @@ impl Listener for Lines {
         let (stream, _) = Listener::accept(&mut self.0).await;
         let _ = stream.set_nodelay(true);
         let line = Line(Arc::default());
-        (
-            Wire {
-                stream,
-                line: line.clone(),
-            },
-            line,
-        )
+        (Wire { stream, line: line.clone() }, line)
     }
 
     fn local_addr(&self) -> io::Result<Line> {

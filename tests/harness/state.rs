@@ -26,11 +26,7 @@ pub struct Shared {
 
 impl Shared {
     pub fn new(token: String) -> Shared {
-        Shared {
-            token,
-            state: Mutex::default(),
-            changed: watch::Sender::new(()),
-        }
+        Shared { token, state: Mutex::default(), changed: watch::Sender::new(()) }
     }
 
     pub fn look(&self) -> MutexGuard<'_, State> {
@@ -144,9 +140,7 @@ impl Chat {
 
 impl State {
     pub fn chat(&mut self, id: i64) -> &mut Chat {
-        self.chats
-            .get_mut(&id)
-            .unwrap_or_else(|| panic!("no chat {id} in this world"))
+        self.chats.get_mut(&id).unwrap_or_else(|| panic!("no chat {id} in this world"))
     }
 
     /// A number no other thing in this world has.
@@ -159,17 +153,11 @@ impl State {
     pub fn publish(&mut self, kind: &str, content: Value) -> i64 {
         let wanted = match &self.allowed_updates {
             Some(kinds) => kinds.iter().any(|wanted| wanted == kind),
-            None => !matches!(
-                kind,
-                "chat_member" | "message_reaction" | "message_reaction_count"
-            ),
+            None => !matches!(kind, "chat_member" | "message_reaction" | "message_reaction_count"),
         };
         let id = self.next_update_id();
         if wanted {
-            self.queue(Update {
-                id,
-                body: json!({ "update_id": id, kind: content }),
-            });
+            self.queue(Update { id, body: json!({ "update_id": id, kind: content }) });
         }
         id
     }
@@ -204,32 +192,16 @@ impl State {
         for call in self.calls.iter().filter(|call| call.method != "getUpdates") {
             let _ = writeln!(story, "  call {call}");
         }
-        let polls = self
-            .calls
-            .iter()
-            .filter(|call| call.method == "getUpdates")
-            .count();
-        let _ = writeln!(
-            story,
-            "  getUpdates ×{polls}, confirmed below {}",
-            self.confirmed_offset
-        );
+        let polls = self.calls.iter().filter(|call| call.method == "getUpdates").count();
+        let _ = writeln!(story, "  getUpdates ×{polls}, confirmed below {}", self.confirmed_offset);
         for update in &self.updates {
             let _ = writeln!(story, "  update {} not confirmed", update.id);
         }
         let held = self.held_back.as_ref().map_or(0, Vec::len);
-        let _ = writeln!(
-            story,
-            "  {held} updates held back, {} faults still waiting",
-            self.rules.len()
-        );
+        let _ = writeln!(story, "  {held} updates held back, {} faults still waiting", self.rules.len());
         for (id, chat) in &self.chats {
             for (index, message) in chat.deliveries.iter().enumerate() {
-                let read = if index < chat.deliveries_read {
-                    "read"
-                } else {
-                    "unread"
-                };
+                let read = if index < chat.deliveries_read { "read" } else { "unread" };
                 let _ = writeln!(story, "  chat {id} {read}: {message:?}");
             }
         }

@@ -32,11 +32,7 @@ impl Words {
     }
 
     pub fn of_caption(params: &Params) -> Result<Words, Refusal> {
-        let words = Words::read(
-            params.text("caption").unwrap_or_default(),
-            params,
-            "caption_entities",
-        )?;
+        let words = Words::read(params.text("caption").unwrap_or_default(), params, "caption_entities")?;
         match utf16_len(&words.text) > CAPTION_LIMIT {
             true => Err(Refusal::bad("message caption is too long")),
             false => Ok(words),
@@ -74,12 +70,8 @@ fn check_entities(text: &str, entities: &[Value]) -> Result<(), Refusal> {
         at += character.len_utf16();
     }
     starts[at] = Some(text.len());
-    let byte_near = |offset: i64| {
-        starts[offset as usize..]
-            .iter()
-            .find_map(|start| *start)
-            .unwrap_or(text.len())
-    };
+    let byte_near =
+        |offset: i64| starts[offset as usize..].iter().find_map(|start| *start).unwrap_or(text.len());
     for entity in entities {
         let (Some(begin), Some(span)) = (entity["offset"].as_i64(), entity["length"].as_i64()) else {
             return Err(Refusal::bad(
@@ -103,10 +95,7 @@ fn check_entities(text: &str, entities: &[Value]) -> Result<(), Refusal> {
                 "entity beginning at UTF-16 offset {begin} ends after the end of the text at UTF-16 offset {end}"
             )
         } else if starts[begin as usize].is_none() {
-            format!(
-                "entity begins in a middle of a UTF-16 symbol at byte offset {}",
-                byte_near(begin)
-            )
+            format!("entity begins in a middle of a UTF-16 symbol at byte offset {}", byte_near(begin))
         } else if starts[end as usize].is_none() {
             let byte = byte_near(end);
             format!(
@@ -135,9 +124,7 @@ pub fn detect_entities(text: &str) -> Vec<Value> {
     for (kind, pattern) in [("url", &URL), ("bot_command", &COMMAND), ("mention", &MENTION)] {
         for captures in pattern.captures_iter(text) {
             let hit = captures.get(1).expect("the pattern has a group");
-            let overlaps = found
-                .iter()
-                .any(|(start, end, _)| hit.start() < *end && *start < hit.end());
+            let overlaps = found.iter().any(|(start, end, _)| hit.start() < *end && *start < hit.end());
             let runs_on = text[hit.end()..].starts_with(|next: char| next.is_alphanumeric() || next == '/');
             if !overlaps && !runs_on {
                 found.push((hit.start(), hit.end(), kind));

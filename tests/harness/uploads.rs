@@ -27,21 +27,14 @@ impl Params {
     pub async fn read(mut request: Request) -> Result<Params, Refusal> {
         let mut params = Params::default();
         if let Ok(Query(query)) = request.extract_parts::<Query<HashMap<String, String>>>().await {
-            params
-                .fields
-                .extend(query.into_iter().map(|(key, value)| (key, value.into())));
+            params.fields.extend(query.into_iter().map(|(key, value)| (key, value.into())));
         }
-        let encoding = request
-            .headers()
-            .get(CONTENT_TYPE)
-            .and_then(|value| value.to_str().ok())
-            .unwrap_or_default();
+        let encoding =
+            request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         if encoding.starts_with("multipart/form-data") {
             params.read_parts(request).await?;
         } else if encoding.starts_with("application/json") {
-            let body = to_bytes(request.into_body(), usize::MAX)
-                .await
-                .map_err(Refusal::unreadable)?;
+            let body = to_bytes(request.into_body(), usize::MAX).await.map_err(Refusal::unreadable)?;
             match serde_json::from_slice(&body) {
                 Ok(Value::Object(fields)) => params.fields.extend(fields),
                 _ => return Err(Refusal::bad("can't parse request body JSON object")),
@@ -49,18 +42,14 @@ impl Params {
         } else if encoding.starts_with("application/x-www-form-urlencoded") {
             let form = axum::Form::<HashMap<String, String>>::from_request(request, &()).await;
             let axum::Form(form) = form.map_err(Refusal::unreadable)?;
-            params
-                .fields
-                .extend(form.into_iter().map(|(key, value)| (key, value.into())));
+            params.fields.extend(form.into_iter().map(|(key, value)| (key, value.into())));
         }
         Ok(params)
     }
 
     /// Files may come before or after the fields that name them.
     async fn read_parts(&mut self, request: Request) -> Result<(), Refusal> {
-        let mut parts = Multipart::from_request(request, &())
-            .await
-            .map_err(Refusal::unreadable)?;
+        let mut parts = Multipart::from_request(request, &()).await.map_err(Refusal::unreadable)?;
         while let Some(part) = parts.next_field().await.map_err(Refusal::unreadable)? {
             let key = part.name().unwrap_or_default().to_owned();
             match part.file_name().map(str::to_owned) {
@@ -79,10 +68,7 @@ impl Params {
 
     /// One item of a media group as if it were a request of its own.
     pub fn nested(&self, item: &Value) -> Params {
-        Params {
-            fields: item.as_object().cloned().unwrap_or_default(),
-            files: self.files.clone(),
-        }
+        Params { fields: item.as_object().cloned().unwrap_or_default(), files: self.files.clone() }
     }
 
     pub fn text(&self, key: &str) -> Option<String> {
@@ -111,9 +97,7 @@ impl Params {
             Some(Value::String(text)) if text.is_empty() => Ok(None),
             Some(Value::String(text)) => {
                 let parsed = serde_json::from_str(text);
-                parsed
-                    .map(Some)
-                    .map_err(|_| Refusal::bad(format!("can't parse {key} JSON object")))
+                parsed.map(Some).map_err(|_| Refusal::bad(format!("can't parse {key} JSON object")))
             }
             Some(other) => Ok(Some(other.clone())),
         }
@@ -137,10 +121,7 @@ impl Params {
             }
         }
         for (key, upload) in &self.files {
-            record.insert(
-                key.clone(),
-                format!("{} ({} bytes)", upload.name, upload.bytes.len()).into(),
-            );
+            record.insert(key.clone(), format!("{} ({} bytes)", upload.name, upload.bytes.len()).into());
         }
         record.into()
     }

@@ -77,8 +77,7 @@ impl World {
 
     /// Leaves a gap in the message ids of a chat.
     pub fn skip_message_ids(&self, chat_id: i64, count: i32) {
-        self.shared
-            .change(|state| state.chat(chat_id).skip_message_ids(count));
+        self.shared.change(|state| state.chat(chat_id).skip_message_ids(count));
     }
 
     /// The highest offset the bot has acknowledged: every update below it is forgotten here.
@@ -88,9 +87,7 @@ impl World {
 
     pub async fn wait_for_confirmed(&self, update_id: i64) {
         let what = format!("update {update_id} to be confirmed");
-        self.shared
-            .wait(&what, |state| (state.confirmed_offset > update_id).then_some(()))
-            .await;
+        self.shared.wait(&what, |state| (state.confirmed_offset > update_id).then_some(())).await;
     }
 
     /// Waits until the bot has acknowledged every update there is: it has them, not necessarily done them.
@@ -116,19 +113,12 @@ impl World {
     pub async fn wait_for_hang_up(&self, method: &str) {
         let what = format!("the caller of {method} to hang up");
         let gone = |call: &Call| call.method == method && matches!(call.answer, Some((api::HUNG_UP, _)));
-        self.shared
-            .wait(&what, |state| state.calls.iter().any(gone).then_some(()))
-            .await;
+        self.shared.wait(&what, |state| state.calls.iter().any(gone).then_some(())).await;
     }
 
     /// How often the bot has called a method, answered or not; downloads count as `"download"`.
     pub fn calls(&self, method: &str) -> usize {
-        self.shared
-            .look()
-            .calls
-            .iter()
-            .filter(|call| call.method == method)
-            .count()
+        self.shared.look().calls.iter().filter(|call| call.method == method).count()
     }
 
     pub fn all_calls(&self) -> Vec<Call> {
@@ -138,9 +128,7 @@ impl World {
     /// Calls that were answered with an error, such as a limit the bot broke.
     pub fn refused_calls(&self) -> Vec<Call> {
         let refused = |call: &&Call| {
-            call.answer
-                .as_ref()
-                .is_some_and(|(status, _)| ![200, api::HUNG_UP].contains(status))
+            call.answer.as_ref().is_some_and(|(status, _)| ![200, api::HUNG_UP].contains(status))
         };
         self.shared.look().calls.iter().filter(refused).cloned().collect()
     }
@@ -153,9 +141,7 @@ impl World {
     /// A message as it stands now, if it was not deleted.
     pub fn message(&self, chat_id: i64, message_id: i32) -> Option<Received> {
         let state = self.shared.look();
-        state
-            .find_message(chat_id, message_id.into())
-            .map(|message| state.received(message))
+        state.find_message(chat_id, message_id.into()).map(|message| state.received(message))
     }
 
     pub fn deleted_in(&self, chat_id: i64) -> Vec<i32> {
@@ -170,24 +156,15 @@ impl World {
     /// Waits until the bot has answered this press of a button.
     pub async fn wait_for_callback_answer(&self, query_id: &str) {
         let what = format!("an answer to {query_id}");
-        self.shared
-            .wait(&what, |state| {
-                (!state.open_callbacks.contains(query_id)).then_some(())
-            })
-            .await;
+        self.shared.wait(&what, |state| (!state.open_callbacks.contains(query_id)).then_some(())).await;
     }
 
     /// The commands the bot registered for everybody.
     pub fn commands(&self) -> Vec<String> {
         let state = self.shared.look();
-        let default = state
-            .commands
-            .iter()
-            .filter(|(scope, _)| scope.contains(r#""default""#));
+        let default = state.commands.iter().filter(|(scope, _)| scope.contains(r#""default""#));
         let listed = default.filter_map(|(_, commands)| commands.as_array()).flatten();
-        listed
-            .filter_map(|command| command["command"].as_str().map(Into::into))
-            .collect()
+        listed.filter_map(|command| command["command"].as_str().map(Into::into)).collect()
     }
 
     /// Where the bot sent faster than these limits, in words; empty if it kept the pace.

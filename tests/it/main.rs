@@ -2,15 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-// The Telegram world and the scripted model that all tests share.
+// The Telegram world, the scripted model and the databases that all tests share.
 #[path = "../harness/mod.rs"]
 mod harness;
 
-// The scripted model is as strict as OpenAI.
-mod model;
-// The world itself is as strict as Telegram.
-mod world;
-// The store keeps its promises on both databases.
-mod store;
 // Photos, replies and albums, as a new user would try them.
 mod conversations;
+// The scripted model is as strict as OpenAI.
+mod model;
+// The store keeps its promises on both databases.
+mod store;
+// The world itself is as strict as Telegram.
+mod world;

@@ -6,13 +6,7 @@ use serde_json::{Value, json};
 async fn ask(model: &ScriptedModel, request: Value) -> (u16, String) {
     rustls::crypto::ring::default_provider().install_default().ok();
     let url = format!("{}/chat/completions", model.base_url());
-    let sent = reqwest::Client::new()
-        .post(url)
-        .bearer_auth("key")
-        .json(&request)
-        .send()
-        .await
-        .unwrap();
+    let sent = reqwest::Client::new().post(url).bearer_auth("key").json(&request).send().await.unwrap();
     (sent.status().as_u16(), sent.text().await.unwrap())
 }
 
@@ -38,16 +32,10 @@ async fn the_script_is_followed_in_order_and_then_the_default_is_said() {
     model.next_raw(429, r#"{"error":{"message":"slow down"}}"#);
     model.default_reply("Anything else?");
     let calls = message(&model, question("turn it")).await;
-    assert_eq!(
-        calls["tool_calls"][0]["function"]["arguments"],
-        r#"{"degrees":90}"#
-    );
+    assert_eq!(calls["tool_calls"][0]["function"]["arguments"], r#"{"degrees":90}"#);
     assert_eq!(message(&model, question("and?")).await["content"], "Turned.");
     assert_eq!(ask(&model, question("and?")).await.0, 429);
-    assert_eq!(
-        message(&model, question("and?")).await["content"],
-        "Anything else?"
-    );
+    assert_eq!(message(&model, question("and?")).await["content"], "Anything else?");
     assert_eq!(model.requests().len(), 4);
     assert_eq!(model.requests()[0], question("turn it"));
 }
@@ -60,14 +48,8 @@ async fn a_call_can_name_the_attachments_of_its_request() {
     assert_eq!(attachment_ids(&asked), [id]);
     model.next_call_on_all("rotate_image", json!({ "degrees": 90 }));
     let said = message(&model, asked).await;
-    let arguments = said["tool_calls"][0]["function"]["arguments"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    assert_eq!(
-        serde_json::from_str::<Value>(&arguments).unwrap(),
-        json!({ "degrees": 90, "images": [id] })
-    );
+    let arguments = said["tool_calls"][0]["function"]["arguments"].as_str().unwrap().to_owned();
+    assert_eq!(serde_json::from_str::<Value>(&arguments).unwrap(), json!({ "degrees": 90, "images": [id] }));
 }
 
 #[tokio::test]
@@ -82,12 +64,7 @@ async fn an_answer_can_be_held_or_never_come() {
     assert_eq!(said["content"], "Done.");
     model.next(Answer::Nothing);
     let url = format!("{}/chat/completions", model.base_url());
-    let cut = reqwest::Client::new()
-        .post(url)
-        .bearer_auth("key")
-        .json(&question("hello"))
-        .send()
-        .await;
+    let cut = reqwest::Client::new().post(url).bearer_auth("key").json(&question("hello")).send().await;
     assert!(cut.is_err());
 }
 
@@ -99,25 +76,12 @@ async fn a_streamed_answer_adds_up_to_the_same() {
     asked["stream"] = true.into();
     asked["stream_options"] = json!({ "include_usage": true });
     let (_, body) = ask(&model, asked).await;
-    let events: Vec<&str> = body
-        .lines()
-        .filter_map(|line| line.strip_prefix("data: "))
-        .collect();
+    let events: Vec<&str> = body.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
     assert_eq!(events.last(), Some(&"[DONE]"));
-    let chunks: Vec<Value> = events
-        .iter()
-        .filter_map(|event| serde_json::from_str(event).ok())
-        .collect();
-    let text: String = chunks
-        .iter()
-        .filter_map(|c| c["choices"][0]["delta"]["content"].as_str())
-        .collect();
+    let chunks: Vec<Value> = events.iter().filter_map(|event| serde_json::from_str(event).ok()).collect();
+    let text: String = chunks.iter().filter_map(|c| c["choices"][0]["delta"]["content"].as_str()).collect();
     assert_eq!(text, "Turned to the left.");
-    assert!(
-        chunks
-            .iter()
-            .any(|chunk| chunk["choices"][0]["finish_reason"] == "stop")
-    );
+    assert!(chunks.iter().any(|chunk| chunk["choices"][0]["finish_reason"] == "stop"));
     assert_eq!(chunks.last().unwrap()["usage"]["total_tokens"], 120);
 }
 
@@ -133,39 +97,18 @@ async fn what_openai_refuses_is_refused_and_leaves_the_script_alone() {
     let image = json!([{ "type": "image_url", "image_url": { "url": "data:image/jpeg;base64,AA==" } }]);
     let cases = [
         (json!([]), "empty array"),
-        (
-            json!([user, result("a")]),
-            "must be a response to a preceeding message with 'tool_calls'",
-        ),
-        (
-            json!([user, calls, result("a"), user]),
-            "did not have response messages: b",
-        ),
-        (
-            json!([user, calls, result("a")]),
-            "did not have response messages: b",
-        ),
-        (
-            json!([user, calls, result("a"), result("a")]),
-            "must be a response to a preceeding message",
-        ),
+        (json!([user, result("a")]), "must be a response to a preceeding message with 'tool_calls'"),
+        (json!([user, calls, result("a"), user]), "did not have response messages: b"),
+        (json!([user, calls, result("a")]), "did not have response messages: b"),
+        (json!([user, calls, result("a"), result("a")]), "must be a response to a preceeding message"),
         (json!([{ "role": "user", "content": null }]), "expected a string"),
-        (
-            json!([user, { "role": "assistant", "content": image.clone() }]),
-            "not usable here",
-        ),
-        (
-            json!([{ "role": "robot", "content": "hi" }]),
-            "Invalid value: 'robot'",
-        ),
+        (json!([user, { "role": "assistant", "content": image.clone() }]), "not usable here"),
+        (json!([{ "role": "robot", "content": "hi" }]), "Invalid value: 'robot'"),
     ];
     for (messages, why) in cases {
         let (status, body) = ask(&model, request(messages)).await;
         let error = serde_json::from_str::<Value>(&body).unwrap()["error"].take();
-        assert_eq!(
-            (status, error["type"].as_str()),
-            (400, Some("invalid_request_error"))
-        );
+        assert_eq!((status, error["type"].as_str()), (400, Some("invalid_request_error")));
         assert!(error["message"].as_str().unwrap().contains(why), "{error}");
     }
     assert_eq!(model.refusals().len(), 8);

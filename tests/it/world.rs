@@ -18,21 +18,13 @@ fn bot(world: &World) -> Bot {
 async fn call(world: &World, method: &str, params: Value) -> (u16, Value) {
     rustls::crypto::ring::default_provider().install_default().ok();
     let url = format!("{}/bot{}/{method}", world.api_url(), world.token());
-    let answer = reqwest::Client::new()
-        .post(url)
-        .json(&params)
-        .send()
-        .await
-        .unwrap();
+    let answer = reqwest::Client::new().post(url).json(&params).send().await.unwrap();
     (answer.status().as_u16(), answer.json().await.unwrap())
 }
 
 /// What a refused call is told.
 async fn refusal(world: &World, method: &str, params: Value) -> String {
     let (status, answer) = call(world, method, params).await;
-    assert_eq!(
-        (answer["ok"].as_bool(), answer["error_code"].as_u64()),
-        (Some(false), Some(status.into()))
-    );
+    assert_eq!((answer["ok"].as_bool(), answer["error_code"].as_u64()), (Some(false), Some(status.into())));
     answer["description"].as_str().unwrap().to_owned()
 }

@@ -25,8 +25,7 @@ impl Aspect {
     pub fn new(width: f64, height: f64) -> Result<Self, ImagingError> {
         let ratio = width / height;
         let sane = width > 0.0 && height > 0.0 && (1.0 / MOST_EXTREME..=MOST_EXTREME).contains(&ratio);
-        sane.then_some(Self { width, height })
-            .ok_or_else(|| refused(&format!("{width}:{height}")))
+        sane.then_some(Self { width, height }).ok_or_else(|| refused(&format!("{width}:{height}")))
     }
 }
 
@@ -45,9 +44,7 @@ impl FromStr for Aspect {
         if wanted == "square" {
             return Self::new(1.0, 1.0);
         }
-        let (width, height) = wanted
-            .split_once([':', '/', 'x', '×'])
-            .ok_or_else(|| refused(text))?;
+        let (width, height) = wanted.split_once([':', '/', 'x', '×']).ok_or_else(|| refused(text))?;
         match (width.trim().parse(), height.trim().parse()) {
             (Ok(width), Ok(height)) => Self::new(width, height).map_err(|_| refused(text)),
             _ => Err(refused(text)),
@@ -68,12 +65,7 @@ fn largest_centred(aspect: Aspect, width: u32, height: u32) -> PixelRect {
     let scale = (f64::from(width) / aspect.width).min(f64::from(height) / aspect.height);
     let side = |part: f64, whole: u32| ((part * scale).round() as u32).clamp(1, whole);
     let (w, h) = (side(aspect.width, width), side(aspect.height, height));
-    PixelRect {
-        x: (width - w) / 2,
-        y: (height - h) / 2,
-        width: w,
-        height: h,
-    }
+    PixelRect { x: (width - w) / 2, y: (height - h) / 2, width: w, height: h }
 }
 
 #[cfg(test)]
@@ -83,49 +75,15 @@ mod tests {
     #[test]
     fn an_aspect_takes_the_largest_centred_part() {
         let rect = |text: &str, w, h| largest_centred(text.parse().unwrap(), w, h);
-        assert_eq!(
-            rect("square", 640, 427),
-            PixelRect {
-                x: 106,
-                y: 0,
-                width: 427,
-                height: 427
-            }
-        );
-        assert_eq!(
-            rect("16:9", 1600, 1200),
-            PixelRect {
-                x: 0,
-                y: 150,
-                width: 1600,
-                height: 900
-            }
-        );
-        assert_eq!(
-            rect(" 4 : 5 ", 1000, 1000),
-            PixelRect {
-                x: 100,
-                y: 0,
-                width: 800,
-                height: 1000
-            }
-        );
-        assert_eq!(
-            rect("16:9", 1, 1),
-            PixelRect {
-                x: 0,
-                y: 0,
-                width: 1,
-                height: 1
-            }
-        );
+        assert_eq!(rect("square", 640, 427), PixelRect { x: 106, y: 0, width: 427, height: 427 });
+        assert_eq!(rect("16:9", 1600, 1200), PixelRect { x: 0, y: 150, width: 1600, height: 900 });
+        assert_eq!(rect(" 4 : 5 ", 1000, 1000), PixelRect { x: 100, y: 0, width: 800, height: 1000 });
+        assert_eq!(rect("16:9", 1, 1), PixelRect { x: 0, y: 0, width: 1, height: 1 });
     }
 
     #[test]
     fn a_senseless_aspect_is_refused_with_examples() {
-        for text in [
-            "", "wide", "0:1", "1:0", "-1:1", "nan:1", "1:inf", "1000:1", "1:2:3",
-        ] {
+        for text in ["", "wide", "0:1", "1:0", "-1:1", "nan:1", "1:inf", "1000:1", "1:2:3"] {
             let error = text.parse::<Aspect>().unwrap_err().to_string();
             assert!(error.contains("16:9"), "{text}: {error}");
         }

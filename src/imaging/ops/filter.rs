@@ -73,16 +73,10 @@ mod tests {
 
     #[test]
     fn filters_change_colour_and_leave_alpha() {
-        assert_eq!(
-            seen(&filter(one([255, 0, 10, 77]), Filter::Invert).unwrap()),
-            [0, 255, 245, 77]
-        );
+        assert_eq!(seen(&filter(one([255, 0, 10, 77]), Filter::Invert).unwrap()), [0, 255, 245, 77]);
         let [r, g, b, a] = seen(&filter(one([0, 200, 0, 77]), Filter::Grayscale).unwrap());
         assert!(r == g && g == b && (120..170).contains(&g) && a == 77);
-        assert_eq!(
-            seen(&filter(one([255, 255, 255, 77]), Filter::Sepia).unwrap()),
-            [255, 255, 239, 77]
-        );
+        assert_eq!(seen(&filter(one([255, 255, 255, 77]), Filter::Sepia).unwrap()), [255, 255, 239, 77]);
         let [r, g, b, _] = seen(&filter(one([100, 100, 100, 255]), Filter::Sepia).unwrap());
         assert!(r > g && g > b);
     }
@@ -98,9 +92,6 @@ mod tests {
             );
         }
         let inverted = filter(Picture::new(deep.into(), Format::Png), Filter::Invert).unwrap();
-        assert_eq!(
-            inverted.pixels().as_rgb16().unwrap().get_pixel(0, 0).0,
-            [64535, 35535, 5535]
-        );
+        assert_eq!(inverted.pixels().as_rgb16().unwrap().get_pixel(0, 0).0, [64535, 35535, 5535]);
     }
 }

@@ -44,27 +44,16 @@ const SHADE: f32 = 0.32;
 
 impl Highlight {
     pub fn new(region: Region) -> Self {
-        Self {
-            region,
-            label: None,
-            color: Color::default(),
-            shape: Shape::default(),
-            thickness: None,
-        }
+        Self { region, label: None, color: Color::default(), shape: Shape::default(), thickness: None }
     }
 }
 
 pub fn highlight(picture: Picture, highlights: &[Highlight]) -> Result<Picture, ImagingError> {
     if highlights.is_empty() {
-        return Err(ImagingError::BadArgument(
-            "Name at least one region to highlight.".to_owned(),
-        ));
+        return Err(ImagingError::BadArgument("Name at least one region to highlight.".to_owned()));
     }
     let frame = (picture.width(), picture.height());
-    let marks = highlights
-        .iter()
-        .map(|h| Mark::new(h, frame))
-        .collect::<Result<Vec<_>, _>>()?;
+    let marks = highlights.iter().map(|h| Mark::new(h, frame)).collect::<Result<Vec<_>, _>>()?;
     let plates = place_plates(&marks, frame);
     let mut picture = picture.into_color();
     paint_buffer!(&mut picture.pixels, |canvas| {
@@ -110,12 +99,7 @@ impl Mark {
         let region = highlight.region.to_pixels(width, height);
         let (left, right) = inside_frame(region.x, region.right(), reach, width);
         let (top, bottom) = inside_frame(region.y, region.bottom(), reach, height);
-        let inner = PixelRect {
-            x: left,
-            y: top,
-            width: right - left,
-            height: bottom - top,
-        };
+        let inner = PixelRect { x: left, y: top, width: right - left, height: bottom - top };
         let (outer_left, outer_top) = (left.saturating_sub(reach), top.saturating_sub(reach));
         let outer = PixelRect {
             x: outer_left,
@@ -125,28 +109,11 @@ impl Mark {
         };
         let form = match highlight.shape {
             Shape::Ellipse => Form::Ellipse { bounds: inner.into() },
-            Shape::Rectangle | Shape::Spotlight => Form::Rectangle {
-                bounds: inner.into(),
-                radius: 0.0,
-            },
+            Shape::Rectangle | Shape::Spotlight => Form::Rectangle { bounds: inner.into(), radius: 0.0 },
         };
-        let outline = Outline {
-            inner: form,
-            halo,
-            thickness,
-            color: highlight.color,
-        };
-        let label = highlight
-            .label
-            .as_deref()
-            .and_then(|text| set_label(text, halo, (width, height)));
-        Ok(Self {
-            shape: highlight.shape,
-            outline,
-            inner,
-            outer,
-            label,
-        })
+        let outline = Outline { inner: form, halo, thickness, color: highlight.color };
+        let label = highlight.label.as_deref().and_then(|text| set_label(text, halo, (width, height)));
+        Ok(Self { shape: highlight.shape, outline, inner, outer, label })
     }
 }
 
@@ -161,10 +128,7 @@ fn inside_frame(start: u32, end: u32, reach: u32, side: u32) -> (u32, u32) {
 }
 
 fn set_label(text: &str, halo: u32, (width, height): (u32, u32)) -> Option<Line> {
-    let size = (width.min(height) as f32 * LABEL_HEIGHT)
-        .max(COMFORTABLE)
-        .min(height as f32 * 0.4)
-        .round();
+    let size = (width.min(height) as f32 * LABEL_HEIGHT).max(COMFORTABLE).min(height as f32 * 0.4).round();
     let room = width as f32 - 2.0 * (halo as f32 + Plate::padding(size).0);
     (size >= LEGIBLE).then(|| Line::new(text, size, room)).flatten()
 }
@@ -174,29 +138,20 @@ fn shade<P: Pixel>(canvas: &mut ImageBuffer<P, Vec<P::Subpixel>>, marks: &[Mark]
 where
     P::Subpixel: Sample,
 {
-    let lit: Vec<_> = marks
-        .iter()
-        .filter(|mark| mark.shape == Shape::Spotlight)
-        .collect();
+    let lit: Vec<_> = marks.iter().filter(|mark| mark.shape == Shape::Spotlight).collect();
     if lit.is_empty() {
         return;
     }
     for (y, row) in canvas.enumerate_rows_mut() {
-        let near: Vec<_> = lit
-            .iter()
-            .filter(|mark| (mark.outer.y..mark.outer.bottom()).contains(&y))
-            .collect();
+        let near: Vec<_> =
+            lit.iter().filter(|mark| (mark.outer.y..mark.outer.bottom()).contains(&y)).collect();
         if near.is_empty() {
             row.for_each(|(_, _, pixel)| paint::dim(pixel, SHADE));
             continue;
         }
         for (x, _, pixel) in row {
-            let here = near
-                .iter()
-                .filter(|mark| (mark.outer.x..mark.outer.right()).contains(&x));
-            let light = here
-                .map(|mark| mark.outline.inner.coverage(x, y))
-                .fold(0.0, f32::max);
+            let here = near.iter().filter(|mark| (mark.outer.x..mark.outer.right()).contains(&x));
+            let light = here.map(|mark| mark.outline.inner.coverage(x, y)).fold(0.0, f32::max);
             if light < 1.0 {
                 paint::dim(pixel, SHADE + (1.0 - SHADE) * light);
             }
@@ -231,18 +186,12 @@ impl Plate<'_> {
     {
         let ink = self.color.readable_on_top();
         let radius = self.line.size() * 0.16;
-        let edge = Form::Rectangle {
-            bounds: self.bounds.into(),
-            radius: radius + self.halo as f32,
-        };
+        let edge = Form::Rectangle { bounds: self.bounds.into(), radius: radius + self.halo as f32 };
         let face = edge.grow(-(self.halo as f32));
         paint::fill(canvas, edge, self.bounds, ink, HALO_OPACITY);
         paint::fill(canvas, face, self.bounds, self.color, 1.0);
         let (beside, above) = Self::padding(self.line.size());
-        let (x, y) = (
-            self.bounds.x as f32 + self.halo as f32,
-            self.bounds.y as f32 + self.halo as f32,
-        );
+        let (x, y) = (self.bounds.x as f32 + self.halo as f32, self.bounds.y as f32 + self.halo as f32);
         self.line.draw(canvas, x + beside, y + above, self.bounds, ink);
     }
 }
@@ -253,22 +202,14 @@ fn place_plates<'a>(marks: &'a [Mark], frame: (u32, u32)) -> Vec<Plate<'a>> {
         let Some(line) = &mark.label else { continue };
         let halo = mark.outline.halo;
         let clutter = |spot: &PixelRect| {
-            let on_plates = plates
-                .iter()
-                .filter(|plate| plate.bounds.intersects(spot))
-                .count();
+            let on_plates = plates.iter().filter(|plate| plate.bounds.intersects(spot)).count();
             let others = marks.iter().enumerate().filter(|(other, _)| *other != index);
             let on_marks = others.filter(|(_, other)| other.outer.intersects(spot)).count();
             10 * on_plates + on_marks
         };
         let spots = spots_for(mark, Plate::size(line, halo), frame);
         if let Some(bounds) = spots.into_iter().min_by_key(clutter) {
-            plates.push(Plate {
-                line,
-                bounds,
-                halo,
-                color: mark.outline.color,
-            });
+            plates.push(Plate { line, bounds, halo, color: mark.outline.color });
         }
     }
     plates
@@ -286,18 +227,11 @@ fn spots_for(mark: &Mark, (width, height): (u32, u32), frame: (u32, u32)) -> Vec
     ];
     let (left, right) = (mark.outer.x, mark.outer.right().saturating_sub(width));
     let columns = match mark.shape {
-        Shape::Ellipse => [
-            (mark.outer.x + mark.outer.width / 2).saturating_sub(width / 2),
-            left,
-        ],
+        Shape::Ellipse => [(mark.outer.x + mark.outer.width / 2).saturating_sub(width / 2), left],
         Shape::Rectangle | Shape::Spotlight => [left, right],
     };
-    let mut spots: Vec<_> = rows
-        .into_iter()
-        .flatten()
-        .filter(|y| *y <= lowest)
-        .flat_map(|y| columns.map(|x| (x, y)))
-        .collect();
+    let mut spots: Vec<_> =
+        rows.into_iter().flatten().filter(|y| *y <= lowest).flat_map(|y| columns.map(|x| (x, y))).collect();
     if spots.is_empty() {
         spots.push((mark.outer.x, mark.outer.y.min(lowest)));
     }

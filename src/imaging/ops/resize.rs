@@ -81,11 +81,9 @@ impl ResizeTo {
         match self.0 {
             Wish::Width(to) => (to, scaled(f64::from(to) / w).1),
             Wish::Height(to) => (scaled(f64::from(to) / h).0, to),
-            Wish::Box {
-                width: to_w,
-                height: to_h,
-                fit: Fit::Fit,
-            } => scaled((f64::from(to_w) / w).min(f64::from(to_h) / h)),
+            Wish::Box { width: to_w, height: to_h, fit: Fit::Fit } => {
+                scaled((f64::from(to_w) / w).min(f64::from(to_h) / h))
+            }
             Wish::Box { width, height, .. } => (width, height),
             Wish::Longest(to) => scaled(f64::from(to) / w.max(h)),
             Wish::Percent(percent) => scaled(percent / 100.0),
@@ -98,9 +96,7 @@ fn side(field: &str, value: f64) -> Result<u32, ImagingError> {
     if (1.0..=100_000.0).contains(&rounded) {
         return Ok(rounded as u32);
     }
-    Err(ImagingError::BadArgument(format!(
-        "{field} is {value}, but must be a number of pixels, 1 or more."
-    )))
+    Err(ImagingError::BadArgument(format!("{field} is {value}, but must be a number of pixels, 1 or more.")))
 }
 
 pub fn resize(picture: Picture, to: ResizeTo, limits: &Limits) -> Result<Picture, ImagingError> {
@@ -136,9 +132,7 @@ fn scale(
     let source = ImageRef::new(pixels.width(), pixels.height(), pixels.as_bytes(), kind)
         .map_err(ImagingError::failed)?;
     let mut scaled = Image::new(width, height, kind);
-    Resizer::new()
-        .resize(&source, &mut scaled, options)
-        .map_err(ImagingError::failed)?;
+    Resizer::new().resize(&source, &mut scaled, options).map_err(ImagingError::failed)?;
     let bytes = scaled.into_vec();
     match pixels.color() {
         ColorType::L8 => buffer(width, height, bytes).map(DynamicImage::ImageLuma8),
@@ -162,12 +156,7 @@ fn buffer<P: Pixel>(
 }
 
 fn wide(bytes: &[u8]) -> Vec<u16> {
-    bytes
-        .as_chunks::<2>()
-        .0
-        .iter()
-        .map(|pair| u16::from_ne_bytes(*pair))
-        .collect()
+    bytes.as_chunks::<2>().0.iter().map(|pair| u16::from_ne_bytes(*pair)).collect()
 }
 
 #[cfg(test)]
@@ -178,14 +167,8 @@ mod tests {
     use crate::imaging::Format;
 
     fn to(width: impl Into<Option<i32>>, height: impl Into<Option<i32>>, fit: Fit) -> ResizeTo {
-        ResizeTo::new(
-            width.into().map(f64::from),
-            height.into().map(f64::from),
-            None,
-            None,
-            Some(fit),
-        )
-        .unwrap()
+        ResizeTo::new(width.into().map(f64::from), height.into().map(f64::from), None, None, Some(fit))
+            .unwrap()
     }
 
     #[test]
@@ -196,12 +179,7 @@ mod tests {
         assert_eq!(to(100, 100, Fit::Fill).apply(640, 320), (100, 100));
         assert_eq!(to(100, 10, Fit::Stretch).apply(640, 320), (100, 10));
         assert_eq!(ResizeTo::longest(64).unwrap().apply(320, 640), (32, 64));
-        assert_eq!(
-            ResizeTo::new(None, None, None, Some(50.0), None)
-                .unwrap()
-                .apply(641, 1),
-            (321, 1)
-        );
+        assert_eq!(ResizeTo::new(None, None, None, Some(50.0), None).unwrap().apply(641, 1), (321, 1));
     }
 
     #[test]
@@ -223,19 +201,17 @@ mod tests {
 
     #[test]
     fn colours_hidden_by_alpha_do_not_bleed_into_edges() {
-        let half = RgbaImage::from_fn(64, 64, |x, _| {
-            if x < 32 {
-                Rgba([0, 255, 0, 255])
-            } else {
-                Rgba([255, 0, 0, 0])
-            }
-        });
-        let small = resize(
-            Picture::new(half.into(), Format::Png),
-            to(9, 9, Fit::Stretch),
-            &Limits::default(),
-        )
-        .unwrap();
+        let half =
+            RgbaImage::from_fn(
+                64,
+                64,
+                |x, _| {
+                    if x < 32 { Rgba([0, 255, 0, 255]) } else { Rgba([255, 0, 0, 0]) }
+                },
+            );
+        let small =
+            resize(Picture::new(half.into(), Format::Png), to(9, 9, Fit::Stretch), &Limits::default())
+                .unwrap();
         for pixel in small.pixels().as_rgba8().unwrap().pixels() {
             assert!(pixel.0[3] < 8 || pixel.0[0] < 8, "red bled in: {pixel:?}");
         }
@@ -243,15 +219,11 @@ mod tests {
 
     #[test]
     fn fill_cuts_both_sides_alike() {
-        let stripes = RgbaImage::from_fn(90, 30, |x, _| {
-            Rgba([if (30..60).contains(&x) { 255 } else { 0 }, 0, 0, 255])
-        });
-        let square = resize(
-            Picture::new(stripes.into(), Format::Png),
-            to(30, 30, Fit::Fill),
-            &Limits::default(),
-        )
-        .unwrap();
+        let stripes =
+            RgbaImage::from_fn(90, 30, |x, _| Rgba([if (30..60).contains(&x) { 255 } else { 0 }, 0, 0, 255]));
+        let square =
+            resize(Picture::new(stripes.into(), Format::Png), to(30, 30, Fit::Fill), &Limits::default())
+                .unwrap();
         assert!(square.pixels().as_rgba8().unwrap().pixels().all(|p| p.0[0] > 200));
     }
 
@@ -259,10 +231,7 @@ mod tests {
     fn an_output_beyond_the_limits_is_refused_before_it_exists() {
         let dot = || Picture::new(RgbaImage::new(10, 10).into(), Format::Png);
         for wish in [to(50_000, 1, Fit::Stretch), to(20_000, 20_000, Fit::Stretch)] {
-            assert!(matches!(
-                resize(dot(), wish, &Limits::default()),
-                Err(ImagingError::TooLarge { .. })
-            ));
+            assert!(matches!(resize(dot(), wish, &Limits::default()), Err(ImagingError::TooLarge { .. })));
         }
     }
 }

@@ -26,11 +26,7 @@ pub fn rotate(picture: Picture, degrees: f64, limits: &Limits) -> Result<Picture
     } else {
         let turn = Turn::new(&picture, degrees);
         limits.check(turn.width, turn.height)?;
-        let picture = if picture.target() == Format::Jpeg {
-            picture
-        } else {
-            picture.into_alpha()
-        };
+        let picture = if picture.target() == Format::Jpeg { picture } else { picture.into_alpha() };
         picture.try_map(|pixels| map_buffer!(pixels, |buffer, N| turn.apply::<_, N>(&buffer)))
     }
 }
@@ -49,12 +45,7 @@ impl Turn {
         let (width, height) = (f64::from(picture.width()), f64::from(picture.height()));
         // Without the slack, rounding errors of exact fits would add an empty line.
         let side = |along: f64, across: f64| (along.abs() + across.abs() - 1e-6).ceil().max(1.0) as u32;
-        Self {
-            sin,
-            cos,
-            width: side(width * cos, height * sin),
-            height: side(width * sin, height * cos),
-        }
+        Self { sin, cos, width: side(width * cos, height * sin), height: side(width * sin, height * cos) }
     }
 
     fn apply<P: Pixel, const N: usize>(
@@ -83,11 +74,7 @@ impl Turn {
                 // Turning keeps distances, so the distance to the source's edge is the edge's coverage here.
                 let edge = from_x.min(width - from_x).min(from_y).min(height - from_y);
                 let coverage = (edge + 0.5).clamp(0.0, 1.0);
-                let color = if coverage > 0.0 {
-                    sampler.at(from_x, from_y)
-                } else {
-                    [0.0; N]
-                };
+                let color = if coverage > 0.0 { sampler.at(from_x, from_y) } else { [0.0; N] };
                 for (channel, sample) in pixel.iter_mut().enumerate() {
                     let value = match (P::HAS_ALPHA, channel + 1 == N) {
                         (true, true) => color[channel] * coverage,
@@ -173,18 +160,9 @@ mod tests {
             picture = rotate(picture, 90.0, &Limits::default()).unwrap();
         }
         assert_eq!(picture.pixels(), gradient(Format::Jpeg).pixels());
-        assert_eq!(
-            turned(Format::Jpeg, -90.0).pixels(),
-            turned(Format::Jpeg, 270.0).pixels()
-        );
-        assert_eq!(
-            turned(Format::Jpeg, 450.0).pixels(),
-            turned(Format::Jpeg, 90.0).pixels()
-        );
-        assert_eq!(
-            turned(Format::Jpeg, 180.0).pixels(),
-            &gradient(Format::Jpeg).pixels().rotate180()
-        );
+        assert_eq!(turned(Format::Jpeg, -90.0).pixels(), turned(Format::Jpeg, 270.0).pixels());
+        assert_eq!(turned(Format::Jpeg, 450.0).pixels(), turned(Format::Jpeg, 90.0).pixels());
+        assert_eq!(turned(Format::Jpeg, 180.0).pixels(), &gradient(Format::Jpeg).pixels().rotate180());
     }
 
     #[test]
@@ -200,10 +178,7 @@ mod tests {
         };
         for (x, y) in [(5, 5), (20, 50), (35, 30)] {
             for c in 0..4 {
-                assert!(
-                    a.get_pixel(x, y).0[c].abs_diff(b.get_pixel(x, y).0[c]) <= 6,
-                    "at {x},{y}"
-                );
+                assert!(a.get_pixel(x, y).0[c].abs_diff(b.get_pixel(x, y).0[c]) <= 6, "at {x},{y}");
             }
         }
     }
@@ -213,25 +188,16 @@ mod tests {
         let png = turned(Format::Png, 45.0);
         assert_eq!(png.pixels().as_rgba8().unwrap().get_pixel(0, 0).0[3], 0);
         let jpeg = turned(Format::Jpeg, 45.0);
-        assert_eq!(
-            jpeg.pixels().as_rgb8().unwrap().get_pixel(0, 0).0,
-            [255, 255, 255]
-        );
+        assert_eq!(jpeg.pixels().as_rgb8().unwrap().get_pixel(0, 0).0, [255, 255, 255]);
         let (x, y) = (jpeg.width() / 2, jpeg.height() / 2);
         let [r, g, b] = jpeg.pixels().as_rgb8().unwrap().get_pixel(x, y).0;
-        assert!(
-            r.abs_diff(118) < 8 && g.abs_diff(117) < 8 && b == 90,
-            "the centre stays: {r} {g} {b}"
-        );
+        assert!(r.abs_diff(118) < 8 && g.abs_diff(117) < 8 && b == 90, "the centre stays: {r} {g} {b}");
     }
 
     #[test]
     fn a_canvas_beyond_the_limits_is_refused_before_it_exists() {
         let line = Picture::new(RgbImage::new(30_000, 10).into(), Format::Jpeg);
-        assert!(matches!(
-            rotate(line, 45.0, &Limits::default()),
-            Err(ImagingError::TooLarge { .. })
-        ));
+        assert!(matches!(rotate(line, 45.0, &Limits::default()), Err(ImagingError::TooLarge { .. })));
         assert!(matches!(
             rotate(gradient(Format::Png), f64::NAN, &Limits::default()),
             Err(ImagingError::BadArgument(_))

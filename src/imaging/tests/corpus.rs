@@ -57,16 +57,8 @@ const FILES: [(&str, Expect); 31] = [
 #[test]
 fn every_file_gives_what_the_manifest_expects() {
     let manifest = String::from_utf8(read("manifest.tsv")).unwrap();
-    let listed: Vec<_> = manifest
-        .lines()
-        .skip(1)
-        .filter_map(|line| line.split('\t').next())
-        .collect();
-    assert_eq!(
-        listed.len(),
-        FILES.len(),
-        "each file of the manifest has an expectation"
-    );
+    let listed: Vec<_> = manifest.lines().skip(1).filter_map(|line| line.split('\t').next()).collect();
+    assert_eq!(listed.len(), FILES.len(), "each file of the manifest has an expectation");
     for (name, expect) in FILES {
         assert!(listed.contains(&name), "{name} is in the manifest");
         let bytes = read(name);
@@ -75,11 +67,7 @@ fn every_file_gives_what_the_manifest_expects() {
             (Opens(format, width, height), Ok(picture)) => {
                 assert_eq!((picture.width(), picture.height()), (width, height), "{name}");
                 let probe = probe(&bytes).unwrap();
-                assert_eq!(
-                    (probe.format, probe.width, probe.height),
-                    (format, width, height),
-                    "{name}"
-                );
+                assert_eq!((probe.format, probe.width, probe.height), (format, width, height), "{name}");
                 assert_eq!(probe.alpha, picture.has_alpha(), "{name}");
                 assert_eq!(probe.animated, name == "anim.gif", "{name}");
             }
@@ -96,10 +84,7 @@ fn every_file_gives_what_the_manifest_expects() {
 #[test]
 fn formats_that_cannot_be_edited_are_still_measured() {
     let arrow = probe(&read("photo_arrow.heic")).unwrap();
-    assert_eq!(
-        (arrow.format, arrow.width, arrow.height),
-        (Format::Heic, 3024, 4032)
-    );
+    assert_eq!((arrow.format, arrow.width, arrow.height), (Format::Heic, 3024, 4032));
     let avif = probe(&read("photo.avif")).unwrap();
     assert_eq!((avif.format, avif.width, avif.height), (Format::Avif, 128, 128));
     assert!(!Format::Heic.editable() && Format::Jpeg.editable());
@@ -109,11 +94,7 @@ fn formats_that_cannot_be_edited_are_still_measured() {
 fn difference(a: &DynamicImage, b: &DynamicImage) -> f64 {
     let small = |p: &DynamicImage| p.resize_exact(48, 32, FilterType::Triangle).to_rgb8();
     let (a, b) = (small(a), small(b));
-    let sum: u64 = a
-        .iter()
-        .zip(b.iter())
-        .map(|(a, b)| u64::from(a.abs_diff(*b)))
-        .sum();
+    let sum: u64 = a.iter().zip(b.iter()).map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
     sum as f64 / a.len() as f64
 }
 
@@ -124,29 +105,19 @@ fn open(name: &str) -> Picture {
 #[test]
 fn every_orientation_is_upright_after_decoding() {
     let upright = open("exif_landscape_1.jpg");
-    for turned in [
-        "exif_landscape_3.jpg",
-        "exif_landscape_6.jpg",
-        "exif_landscape_8.jpg",
-    ] {
+    for turned in ["exif_landscape_3.jpg", "exif_landscape_6.jpg", "exif_landscape_8.jpg"] {
         let distance = difference(upright.pixels(), open(turned).pixels());
         assert!(distance < 12.0, "{turned}: {distance}");
     }
     let wrong = upright.pixels().rotate180();
-    assert!(
-        difference(upright.pixels(), &wrong) > 20.0,
-        "the measure tells upright from upside down"
-    );
+    assert!(difference(upright.pixels(), &wrong) > 20.0, "the measure tells upright from upside down");
 }
 
 #[test]
 fn the_orientation_of_webp_png_and_tiff_is_applied_too() {
     let webp = read("webp_orientation_6.webp");
     let stored = image::load_from_memory(&webp).unwrap();
-    assert_eq!(
-        decode(&webp, &Limits::default()).unwrap().pixels(),
-        &stored.rotate90()
-    );
+    assert_eq!(decode(&webp, &Limits::default()).unwrap().pixels(), &stored.rotate90());
 
     let pixels: DynamicImage =
         image::RgbImage::from_fn(4, 2, |x, y| image::Rgb([x as u8 * 60, y as u8 * 60, 7])).into();
@@ -155,32 +126,20 @@ fn the_orientation_of_webp_png_and_tiff_is_applied_too() {
     let exif = b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
     image::ImageEncoder::set_exif_metadata(&mut encoder, exif.to_vec()).unwrap();
     pixels.write_with_encoder(encoder).unwrap();
-    assert_eq!(
-        decode(&png, &Limits::default()).unwrap().pixels(),
-        &pixels.rotate90()
-    );
+    assert_eq!(decode(&png, &Limits::default()).unwrap().pixels(), &pixels.rotate90());
     assert_eq!((probe(&png).unwrap().width, probe(&png).unwrap().height), (2, 4));
 
     let mut tiff = read("photo.tif");
     let untouched = decode(&tiff, &Limits::default()).unwrap();
-    let tag = tiff
-        .windows(8)
-        .position(|w| w == [0x12, 1, 3, 0, 1, 0, 0, 0])
-        .expect("the orientation tag");
+    let tag = tiff.windows(8).position(|w| w == [0x12, 1, 3, 0, 1, 0, 0, 0]).expect("the orientation tag");
     tiff[tag + 8] = 3;
-    assert_eq!(
-        decode(&tiff, &Limits::default()).unwrap().pixels(),
-        &untouched.pixels().rotate180()
-    );
+    assert_eq!(decode(&tiff, &Limits::default()).unwrap().pixels(), &untouched.pixels().rotate180());
 }
 
 #[test]
 fn cmyk_is_shown_in_natural_colours() {
     let picture = open("jpeg_cmyk.jpg");
-    let small = picture
-        .pixels()
-        .resize_exact(4, 4, FilterType::Triangle)
-        .to_rgb8();
+    let small = picture.pixels().resize_exact(4, 4, FilterType::Triangle).to_rgb8();
     // As Pillow shows it: a dark red form on black. Inverted it would be cyan on white.
     let [r, g, b] = small.get_pixel(1, 1).0;
     assert!(r > 70 && g < 40 && b < 40, "{r} {g} {b}");
@@ -197,14 +156,9 @@ fn sixteen_bits_and_alpha_survive_an_edit() {
 
 #[test]
 fn a_file_cut_anywhere_never_panics() {
-    for name in [
-        "photo_rocket.jpg",
-        "photo_chelsea.png",
-        "webp_alpha.webp",
-        "anim.gif",
-        "photo.bmp",
-        "photo.tif",
-    ] {
+    for name in
+        ["photo_rocket.jpg", "photo_chelsea.png", "webp_alpha.webp", "anim.gif", "photo.bmp", "photo.tif"]
+    {
         let bytes = read(name);
         for part in 0..24 {
             let cut = &bytes[..bytes.len() * part / 24];
@@ -220,41 +174,20 @@ fn a_file_cut_anywhere_never_panics() {
 #[test]
 fn every_file_goes_through_every_edit() {
     let region = Region::new(100.0, 100.0, 600.0, 700.0).unwrap();
-    let labelled = |shape| {
-        [Highlight {
-            label: Some("eagle".into()),
-            shape,
-            ..Highlight::new(region)
-        }]
-    };
+    let labelled = |shape| [Highlight { label: Some("eagle".into()), shape, ..Highlight::new(region) }];
     let limits = Limits::default();
-    type Edit<'a> = (
-        &'a str,
-        Box<dyn Fn(Picture) -> Result<Picture, ImagingError> + 'a>,
-    );
+    type Edit<'a> = (&'a str, Box<dyn Fn(Picture) -> Result<Picture, ImagingError> + 'a>);
     let edits: Vec<Edit> = vec![
-        (
-            "rectangle",
-            Box::new(|p| highlight(p, &labelled(Shape::Rectangle))),
-        ),
+        ("rectangle", Box::new(|p| highlight(p, &labelled(Shape::Rectangle)))),
         ("ellipse", Box::new(|p| highlight(p, &labelled(Shape::Ellipse)))),
-        (
-            "spotlight",
-            Box::new(|p| highlight(p, &labelled(Shape::Spotlight))),
-        ),
+        ("spotlight", Box::new(|p| highlight(p, &labelled(Shape::Spotlight)))),
         ("crop", Box::new(|p| crop(p, CropTo::Region(region)))),
-        (
-            "square",
-            Box::new(|p| crop(p, CropTo::Aspect("square".parse().unwrap()))),
-        ),
+        ("square", Box::new(|p| crop(p, CropTo::Aspect("square".parse().unwrap())))),
         ("rotate 90", Box::new(|p| rotate(p, 90.0, &limits))),
         ("rotate 13", Box::new(|p| rotate(p, 13.0, &limits))),
         ("flip", Box::new(|p| flip(p, Axis::Vertical))),
         ("mirror", Box::new(|p| flip(p, Axis::Horizontal))),
-        (
-            "resize",
-            Box::new(|p| resize(p, ResizeTo::longest(77).unwrap(), &limits)),
-        ),
+        ("resize", Box::new(|p| resize(p, ResizeTo::longest(77).unwrap(), &limits))),
         ("gray", Box::new(|p| filter(p, Filter::Grayscale))),
         ("sepia", Box::new(|p| filter(p, Filter::Sepia))),
         ("invert", Box::new(|p| filter(p, Filter::Invert))),
@@ -268,15 +201,8 @@ fn every_file_goes_through_every_edit() {
             let edited = apply(open(name)).unwrap_or_else(|error| panic!("{name} {edit}: {error:?}"));
             let encoded = encode(&edited).unwrap_or_else(|error| panic!("{name} {edit}: {error:?}"));
             let back = probe(&encoded.bytes).unwrap_or_else(|error| panic!("{name} {edit}: {error:?}"));
-            assert_eq!(
-                (back.width, back.height),
-                (edited.width(), edited.height()),
-                "{name} {edit}"
-            );
-            assert_eq!(
-                (back.format.mime(), back.format.extension()),
-                (encoded.mime, encoded.extension)
-            );
+            assert_eq!((back.width, back.height), (edited.width(), edited.height()), "{name} {edit}");
+            assert_eq!((back.format.mime(), back.format.extension()), (encoded.mime, encoded.extension));
             assert_eq!(back.format, edited.target(), "{name} {edit}");
         }
     }
@@ -294,11 +220,7 @@ fn the_output_format_follows_the_purpose() {
         ("webp_alpha.webp", Format::Png),
         ("webp_orientation_6.webp", Format::Jpeg),
     ] {
-        assert_eq!(
-            probe(&encode(&open(name)).unwrap().bytes).unwrap().format,
-            format,
-            "{name}"
-        );
+        assert_eq!(probe(&encode(&open(name)).unwrap().bytes).unwrap().format, format, "{name}");
     }
     let gained_alpha = open("photo_rocket.jpg").into_alpha();
     assert_eq!(encode(&gained_alpha).unwrap().mime, "image/png");
@@ -315,10 +237,7 @@ fn an_edited_jpeg_looks_like_its_source() {
             Format::Jpeg,
         );
         let back = decode(&encode(&dot).unwrap().bytes, &Limits::default()).unwrap();
-        assert!(
-            back.pixels().to_rgb8().get_pixel(0, 0).0[0].abs_diff(200) < 8,
-            "{side} wide"
-        );
+        assert!(back.pixels().to_rgb8().get_pixel(0, 0).0[0].abs_diff(200) < 8, "{side} wide");
     }
 }
 
@@ -327,10 +246,7 @@ fn views_are_small_and_never_enlarged() {
     let view = |name, longest| downscale_for_view(&read(name), &Limits::default(), longest).unwrap();
     let landscape = view("exif_landscape_6.jpg", 300);
     let size = probe(&landscape.bytes).unwrap();
-    assert_eq!(
-        (size.width, size.height, landscape.mime),
-        (300, 200, "image/jpeg")
-    );
+    assert_eq!((size.width, size.height, landscape.mime), (300, 200, "image/jpeg"));
     assert_eq!(probe(&view("photo_page.png", 9000).bytes).unwrap().width, 384);
     assert_eq!(view("webp_alpha.webp", 100).mime, "image/png");
     assert_eq!(view("photo_astronaut.png", 100).mime, "image/jpeg");

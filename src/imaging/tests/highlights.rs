@@ -38,14 +38,8 @@ fn an_outline_surrounds_its_region_and_leaves_it_alone() {
     let touched = changed(&before, &after.unwrap());
     assert!(!touched.is_empty());
     for (x, y) in touched {
-        assert!(
-            !((100..300).contains(&x) && (75..225).contains(&y)),
-            "inside at {x},{y}"
-        );
-        assert!(
-            (94..306).contains(&x) && (69..231).contains(&y),
-            "far outside at {x},{y}"
-        );
+        assert!(!((100..300).contains(&x) && (75..225).contains(&y)), "inside at {x},{y}");
+        assert!((94..306).contains(&x) && (69..231).contains(&y), "far outside at {x},{y}");
     }
 }
 
@@ -70,30 +64,17 @@ fn labels_do_not_cover_each_other() {
         color: Color::parse(if name == "one" { "blue" } else { "yellow" }).unwrap(),
         ..Highlight::new(region(left, 400.0, left + 30.0, 500.0))
     };
-    let after = highlight(
-        Picture::new(before, Format::Png),
-        &[at(400.0, "one"), at(410.0, "two")],
-    )
-    .unwrap();
+    let after = highlight(Picture::new(before, Format::Png), &[at(400.0, "one"), at(410.0, "two")]).unwrap();
     let pixels = after.pixels().to_rgb8();
     let count = |color: [u8; 3]| pixels.pixels().filter(|p| p.0 == color).count();
-    assert!(
-        count([0, 0, 255]) > 600 && count([255, 255, 0]) > 600,
-        "both plates are in full view"
-    );
+    assert!(count([0, 0, 255]) > 600 && count([255, 255, 0]) > 600, "both plates are in full view");
 }
 
 #[test]
 fn a_spotlight_darkens_everything_else() {
     let before = DynamicImage::from(RgbImage::from_pixel(300, 200, Rgb([200, 200, 200])));
-    let mark = Highlight {
-        shape: Shape::Spotlight,
-        ..Highlight::new(region(300.0, 300.0, 700.0, 700.0))
-    };
-    let after = highlight(Picture::new(before, Format::Png), &[mark])
-        .unwrap()
-        .pixels()
-        .to_rgb8();
+    let mark = Highlight { shape: Shape::Spotlight, ..Highlight::new(region(300.0, 300.0, 700.0, 700.0)) };
+    let after = highlight(Picture::new(before, Format::Png), &[mark]).unwrap().pixels().to_rgb8();
     assert_eq!(after.get_pixel(150, 100).0, [200, 200, 200]);
     assert!(after.get_pixel(10, 10).0[0] < 100 && after.get_pixel(290, 190).0[0] < 100);
 }
@@ -106,10 +87,8 @@ fn colour_can_be_drawn_on_gray_and_deep_pictures() {
         DynamicImage::new_luma16(90, 90),
         DynamicImage::new_rgba16(90, 90),
     ] {
-        let mark = Highlight {
-            label: Some("x".into()),
-            ..Highlight::new(region(200.0, 400.0, 800.0, 800.0))
-        };
+        let mark =
+            Highlight { label: Some("x".into()), ..Highlight::new(region(200.0, 400.0, 800.0, 800.0)) };
         let done = highlight(Picture::new(pixels, Format::Png), &[mark]).unwrap();
         assert!(done.pixels().to_rgba8().pixels().any(|p| p.0 == [255, 0, 0, 255]));
     }
@@ -118,15 +97,9 @@ fn colour_can_be_drawn_on_gray_and_deep_pictures() {
 #[test]
 fn arguments_out_of_range_are_refused() {
     let picture = || Picture::new(noise(50, 50), Format::Png);
-    assert!(matches!(
-        highlight(picture(), &[]),
-        Err(ImagingError::BadArgument(_))
-    ));
+    assert!(matches!(highlight(picture(), &[]), Err(ImagingError::BadArgument(_))));
     for thickness in [0.0, -1.0, f64::NAN, 500.0] {
-        let mark = Highlight {
-            thickness: Some(thickness),
-            ..Highlight::new(Region::FULL)
-        };
+        let mark = Highlight { thickness: Some(thickness), ..Highlight::new(Region::FULL) };
         let error = highlight(picture(), &[mark]).unwrap_err().to_string();
         assert!(error.contains("1 to 100"), "{error}");
     }
@@ -136,14 +109,8 @@ fn arguments_out_of_range_are_refused() {
 fn a_highlight_reads_from_json_with_sensible_defaults() {
     let json = r#"{"left":1,"top":2,"right":300,"bottom":400,"label":"eagle","shape":"ellipse"}"#;
     let mark: Highlight = serde_json::from_str(json).unwrap();
-    assert_eq!(
-        (mark.shape, mark.color, mark.thickness),
-        (Shape::Ellipse, Color::RED, None)
-    );
-    assert_eq!(
-        serde_json::from_value::<Highlight>(serde_json::to_value(&mark).unwrap()).unwrap(),
-        mark
-    );
+    assert_eq!((mark.shape, mark.color, mark.thickness), (Shape::Ellipse, Color::RED, None));
+    assert_eq!(serde_json::from_value::<Highlight>(serde_json::to_value(&mark).unwrap()).unwrap(), mark);
     assert!(serde_json::from_str::<Highlight>(r#"{"left":5,"top":2,"right":3,"bottom":4}"#).is_err());
 }
 

@@ -15,21 +15,16 @@ fn an_edited_picture_says_nothing_of_where_it_was_taken() {
         .or_else(|error| error.distill_partial_result(|_| ()))
         .expect("the source has Exif");
     assert!(
-        exif.fields()
-            .any(|field| field.tag.context() == exif::Context::Gps),
+        exif.fields().any(|field| field.tag.context() == exif::Context::Gps),
         "the source has a position"
     );
 
     let picture = decode(&original, &Limits::default()).unwrap();
     let flipped = encode(&flip(picture, Axis::Horizontal).unwrap()).unwrap().bytes;
-    let viewed = downscale_for_view(&original, &Limits::default(), 64)
-        .unwrap()
-        .bytes;
+    let viewed = downscale_for_view(&original, &Limits::default(), 64).unwrap().bytes;
     for output in [flipped, viewed] {
         assert!(
-            exif::Reader::new()
-                .read_from_container(&mut Cursor::new(&output))
-                .is_err(),
+            exif::Reader::new().read_from_container(&mut Cursor::new(&output)).is_err(),
             "no Exif at all"
         );
     }
@@ -38,36 +33,20 @@ fn an_edited_picture_says_nothing_of_where_it_was_taken() {
 #[test]
 fn no_output_carries_exif_or_xmp() {
     let tells = |bytes: &[u8], word: &[u8]| bytes.windows(word.len()).any(|w| w == word);
-    for name in [
-        "exif_landscape_6.jpg",
-        "jpeg_cmyk.jpg",
-        "photo_chelsea.png",
-        "webp_orientation_6.webp",
-        "photo.tif",
-    ] {
-        let output = encode(&decode(&read(name), &Limits::default()).unwrap())
-            .unwrap()
-            .bytes;
-        for word in [
-            &b"Exif\0\0"[..],
-            b"eXIf",
-            b"http://ns.adobe.com/xap",
-            b"XML:com.adobe.xmp",
-            b"Photoshop",
-        ] {
-            assert!(
-                !tells(&output, word),
-                "{name} leaks {}",
-                String::from_utf8_lossy(word)
-            );
+    for name in
+        ["exif_landscape_6.jpg", "jpeg_cmyk.jpg", "photo_chelsea.png", "webp_orientation_6.webp", "photo.tif"]
+    {
+        let output = encode(&decode(&read(name), &Limits::default()).unwrap()).unwrap().bytes;
+        for word in
+            [&b"Exif\0\0"[..], b"eXIf", b"http://ns.adobe.com/xap", b"XML:com.adobe.xmp", b"Photoshop"]
+        {
+            assert!(!tells(&output, word), "{name} leaks {}", String::from_utf8_lossy(word));
         }
     }
 }
 
 fn profile_of(bytes: &[u8]) -> Option<Vec<u8>> {
-    let reader = image::ImageReader::new(Cursor::new(bytes))
-        .with_guessed_format()
-        .unwrap();
+    let reader = image::ImageReader::new(Cursor::new(bytes)).with_guessed_format().unwrap();
     image::ImageDecoder::icc_profile(&mut reader.into_decoder().unwrap()).unwrap()
 }
 
@@ -78,28 +57,19 @@ fn the_colour_profile_goes_along_so_that_colours_stay() {
         let profile = profile_of(&original).expect("the source has a profile");
         assert_eq!(&profile[16..20], b"RGB ", "{name}");
         let edited = flip(decode(&original, &Limits::default()).unwrap(), Axis::Horizontal).unwrap();
-        assert_eq!(
-            profile_of(&encode(&edited).unwrap().bytes),
-            Some(profile),
-            "{name}"
-        );
+        assert_eq!(profile_of(&encode(&edited).unwrap().bytes), Some(profile), "{name}");
     }
 }
 
 #[test]
 fn a_profile_that_no_longer_fits_the_pixels_stays_behind() {
-    let gray = filter(
-        decode(&read("photo_rocket.jpg"), &Limits::default()).unwrap(),
-        Filter::Grayscale,
-    )
-    .unwrap();
+    let gray =
+        filter(decode(&read("photo_rocket.jpg"), &Limits::default()).unwrap(), Filter::Grayscale).unwrap();
     assert_eq!(profile_of(&encode(&gray).unwrap().bytes), None);
 
     let mut cmyk = vec![0; 200];
     cmyk[16..20].copy_from_slice(b"CMYK");
     cmyk[36..40].copy_from_slice(b"acsp");
-    let photo = decode(&read("photo_rocket.jpg"), &Limits::default())
-        .unwrap()
-        .with_icc(Some(cmyk));
+    let photo = decode(&read("photo_rocket.jpg"), &Limits::default()).unwrap().with_icc(Some(cmyk));
     assert_eq!(profile_of(&encode(&photo).unwrap().bytes), None);
 }

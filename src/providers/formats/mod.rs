@@ -20,14 +20,8 @@ pub type Pictures = HashMap<AttachmentId, String>;
 /// cannot be said in this type.
 #[derive(Debug, PartialEq)]
 pub enum Step<'a> {
-    User {
-        text: &'a str,
-        images: Vec<&'a Attachment>,
-    },
-    Assistant {
-        text: &'a str,
-        answered: Vec<Answered<'a>>,
-    },
+    User { text: &'a str, images: Vec<&'a Attachment> },
+    Assistant { text: &'a str, answered: Vec<Answered<'a>> },
 }
 
 #[derive(Debug, PartialEq)]
@@ -39,24 +33,15 @@ pub struct Answered<'a> {
 /// Pairs each call with the result directly after it. Results of no call are dropped, and so are the
 /// images of all but the last user message: older ones stay as markers, which tools can look at.
 pub fn steps<'a>(messages: &'a [PromptMessage]) -> Vec<Step<'a>> {
-    let newest = messages
-        .iter()
-        .rposition(|message| matches!(message, PromptMessage::User { .. }));
+    let newest = messages.iter().rposition(|message| matches!(message, PromptMessage::User { .. }));
     let step = |(at, message): (usize, &'a PromptMessage)| match message {
         PromptMessage::User { text, images } => {
-            let images = if Some(at) == newest {
-                shown(images)
-            } else {
-                Vec::new()
-            };
+            let images = if Some(at) == newest { shown(images) } else { Vec::new() };
             Some(Step::User { text, images })
         }
         PromptMessage::Assistant { text, tool_calls, .. } => {
             let results = messages.iter().skip(at + 1).map_while(result).collect();
-            Some(Step::Assistant {
-                text,
-                answered: answered(tool_calls, results),
-            })
+            Some(Step::Assistant { text, answered: answered(tool_calls, results) })
         }
         PromptMessage::Tool { .. } => None,
     };
@@ -64,11 +49,7 @@ pub fn steps<'a>(messages: &'a [PromptMessage]) -> Vec<Step<'a>> {
 }
 
 fn shown(images: &[Attachment]) -> Vec<&Attachment> {
-    images
-        .iter()
-        .filter(|attachment| attachment.is_image())
-        .take(MAX_PICTURES)
-        .collect()
+    images.iter().filter(|attachment| attachment.is_image()).take(MAX_PICTURES).collect()
 }
 
 fn result(message: &PromptMessage) -> Option<(&str, &str)> {
@@ -81,10 +62,7 @@ fn result(message: &PromptMessage) -> Option<(&str, &str)> {
 fn answered<'a>(calls: &'a [ToolCall], mut results: Vec<(&'a str, &'a str)>) -> Vec<Answered<'a>> {
     let answer = |call: &'a ToolCall| {
         let found = results.iter().position(|(id, _)| *id == call.id);
-        Answered {
-            call,
-            result: found.map_or(INTERRUPTED, |at| results.remove(at).1),
-        }
+        Answered { call, result: found.map_or(INTERRUPTED, |at| results.remove(at).1) }
     };
     calls.iter().map(answer).collect()
 }
@@ -114,33 +92,18 @@ pub(super) mod samples {
     }
 
     pub fn user(text: &str, images: Vec<Attachment>) -> PromptMessage {
-        PromptMessage::User {
-            text: text.into(),
-            images,
-        }
+        PromptMessage::User { text: text.into(), images }
     }
 
     pub fn assistant(text: &str, tool_calls: Vec<ToolCall>) -> PromptMessage {
-        PromptMessage::Assistant {
-            text: text.into(),
-            tool_calls,
-            provider_metadata: None,
-        }
+        PromptMessage::Assistant { text: text.into(), tool_calls, provider_metadata: None }
     }
 
     pub fn call(id: &str, name: &str, arguments: &str) -> ToolCall {
-        ToolCall {
-            id: id.into(),
-            name: name.into(),
-            arguments: arguments.into(),
-        }
+        ToolCall { id: id.into(), name: name.into(), arguments: arguments.into() }
     }
 
     pub fn tool(call_id: &str, text: &str) -> PromptMessage {
-        PromptMessage::Tool {
-            call_id: call_id.into(),
-            name: "crop_image".into(),
-            text: text.into(),
-        }
+        PromptMessage::Tool { call_id: call_id.into(), name: "crop_image".into(), text: text.into() }
     }
 }

@@ -60,11 +60,7 @@ fn text_part(text: &str) -> Value {
 
 /// The assistant's message and all its tool results. One that neither spoke nor called is rejected by servers.
 fn assistant(text: &str, answered: &[Answered]) -> Vec<Value> {
-    let content = if text.is_empty() {
-        Value::Null
-    } else {
-        Value::from(text)
-    };
+    let content = if text.is_empty() { Value::Null } else { Value::from(text) };
     if answered.is_empty() {
         return match content {
             Value::Null => Vec::new(),
@@ -93,18 +89,10 @@ fn call(call: &ToolCall) -> Value {
 /// `^[a-zA-Z0-9_-]{1,64}$`, as the API enforces it.
 fn legal_name(name: &str) -> String {
     let legal = |c: char| {
-        if c.is_ascii_alphanumeric() || c == '-' {
-            c
-        } else {
-            '_'
-        }
+        if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }
     };
     let name: String = name.chars().take(64).map(legal).collect();
-    if name.is_empty() {
-        "unnamed".to_owned()
-    } else {
-        name
-    }
+    if name.is_empty() { "unnamed".to_owned() } else { name }
 }
 
 /// What a successful response says. `model` is the one asked for, in case the server does not name it.
@@ -113,10 +101,7 @@ pub fn completion(model: &str, response: &Value) -> Result<Completion, ProviderE
     let Some(message) = choice["message"].as_object() else {
         return Err(bad("it holds no choices"));
     };
-    let refused = message
-        .get("refusal")
-        .and_then(Value::as_str)
-        .is_some_and(|refusal| !refusal.is_empty());
+    let refused = message.get("refusal").and_then(Value::as_str).is_some_and(|refusal| !refusal.is_empty());
     if refused || choice["finish_reason"] == "content_filter" {
         return Err(ProviderError::Refused);
     }
@@ -131,12 +116,7 @@ pub fn completion(model: &str, response: &Value) -> Result<Completion, ProviderE
         "input_tokens": response["usage"]["prompt_tokens"].as_u64(),
         "output_tokens": response["usage"]["completion_tokens"].as_u64(),
     });
-    Ok(Completion {
-        text,
-        tool_calls,
-        usage: Some(usage),
-        provider_metadata: None,
-    })
+    Ok(Completion { text, tool_calls, usage: Some(usage), provider_metadata: None })
 }
 
 fn bad(why: &str) -> ProviderError {
@@ -164,10 +144,7 @@ fn tool_calls(calls: &Value, response_id: &Value) -> Result<Vec<ToolCall>, Provi
     let mut read: Vec<ToolCall> = Vec::new();
     for call in calls {
         let function = &call["function"];
-        let name = function["name"]
-            .as_str()
-            .ok_or_else(|| bad("a tool call has no name"))?
-            .to_owned();
+        let name = function["name"].as_str().ok_or_else(|| bad("a tool call has no name"))?.to_owned();
         let arguments = match &function["arguments"] {
             Value::String(text) => text.clone(),
             Value::Null => "{}".to_owned(),
@@ -210,10 +187,7 @@ pub fn fault(response: &Value) -> Option<Fault> {
     };
     let message = error.as_str().or(error["message"].as_str()).unwrap_or_default();
     let code = &error["code"];
-    let kinds: Vec<&str> = [code, &error["type"]]
-        .into_iter()
-        .filter_map(Value::as_str)
-        .collect();
+    let kinds: Vec<&str> = [code, &error["type"]].into_iter().filter_map(Value::as_str).collect();
     Some(Fault {
         status: code.as_u64().and_then(|code| u16::try_from(code).ok()),
         kind: kinds.join(" "),

@@ -39,9 +39,7 @@ fn look_up(grammar: &Grammar, tokens: Vec<Lexed>) -> Vec<Atom> {
             Token::Word(_) => {
                 // No phrase is longer than this.
                 let run: Vec<&str> = words[at..].iter().take(8).map_while(Option::as_deref).collect();
-                grammar
-                    .longest(&run)
-                    .map_or((Meaning::Unknown, 1), |(meaning, n)| (meaning.clone(), n))
+                grammar.longest(&run).map_or((Meaning::Unknown, 1), |(meaning, n)| (meaning.clone(), n))
             }
             Token::Number(value) => (Meaning::Number(*value), 1),
             Token::Nth(n) => (Meaning::Ordinal(*n), 1),
@@ -52,11 +50,7 @@ fn look_up(grammar: &Grammar, tokens: Vec<Lexed>) -> Vec<Atom> {
             Token::Colon => (Meaning::Colon, 1),
             Token::Dash => (Meaning::Dash, 1),
         };
-        atoms.push(Atom {
-            meaning,
-            start: tokens[at].start,
-            end: tokens[at + length - 1].end,
-        });
+        atoms.push(Atom { meaning, start: tokens[at].start, end: tokens[at + length - 1].end });
         at += length;
     }
     atoms
@@ -79,17 +73,10 @@ fn resolve(atoms: Vec<Atom>, source: &[char]) -> Vec<Atom> {
     let mut at = 0;
     while at < atoms.len() {
         let atom = &atoms[at];
-        let verb_follows = matches!(
-            atoms.get(at + 1).map(|next| &next.meaning),
-            Some(Meaning::Verb(_))
-        );
+        let verb_follows = matches!(atoms.get(at + 1).map(|next| &next.meaning), Some(Meaning::Verb(_)));
         let after_article = matches!(out.last().map(|atom| &atom.meaning), Some(Meaning::Filler));
         let mut push = |meaning: Meaning, last: usize| {
-            out.push(Atom {
-                meaning,
-                start: atom.start,
-                end: atoms[last].end,
-            });
+            out.push(Atom { meaning, start: atom.start, end: atoms[last].end });
             last + 1
         };
         at = match &atom.meaning {
@@ -117,10 +104,7 @@ fn resolve(atoms: Vec<Atom>, source: &[char]) -> Vec<Atom> {
                 } else {
                     Meaning::Nth(n)
                 };
-                out.push(Atom {
-                    meaning,
-                    ..atom.clone()
-                });
+                out.push(Atom { meaning, ..atom.clone() });
                 at + 1
             }
             Meaning::Last => match count(&atoms, at + 1) {
@@ -135,10 +119,7 @@ fn resolve(atoms: Vec<Atom>, source: &[char]) -> Vec<Atom> {
 }
 
 fn last_meaning(out: &[Atom]) -> Option<&Meaning> {
-    out.iter()
-        .rev()
-        .map(|atom| &atom.meaning)
-        .find(|meaning| **meaning != Meaning::Filler)
+    out.iter().rev().map(|atom| &atom.meaning).find(|meaning| **meaning != Meaning::Filler)
 }
 
 /// "16:9", "800 x 600", "800 px by 600 px": the second number and where it ends.
@@ -146,10 +127,7 @@ fn ratio(atoms: &[Atom], at: usize) -> Option<(f64, usize)> {
     let meaning = |at: usize| atoms.get(at).map(|atom| &atom.meaning);
     let pixels = |at: usize| meaning(at) == Some(&Meaning::Unit(Unit::Pixels));
     let joint = if pixels(at + 1) { at + 2 } else { at + 1 };
-    let joins = matches!(
-        meaning(joint),
-        Some(Meaning::Colon | Meaning::By | Meaning::Unit(Unit::Times))
-    );
+    let joins = matches!(meaning(joint), Some(Meaning::Colon | Meaning::By | Meaning::Unit(Unit::Times)));
     match meaning(joint + 1) {
         Some(Meaning::Number(other)) if joins => {
             Some((*other, if pixels(joint + 2) { joint + 2 } else { joint + 1 }))
@@ -161,23 +139,15 @@ fn ratio(atoms: &[Atom], at: usize) -> Option<(f64, usize)> {
 fn between_numbers(atoms: &[Atom], at: usize) -> bool {
     let before = at.checked_sub(1).map(|i| &atoms[i].meaning);
     matches!(before, Some(Meaning::Number(_) | Meaning::Unit(Unit::Percent)))
-        && matches!(
-            atoms.get(at + 1).map(|atom| &atom.meaning),
-            Some(Meaning::Number(_))
-        )
+        && matches!(atoms.get(at + 1).map(|atom| &atom.meaning), Some(Meaning::Number(_)))
 }
 
 /// "photos 1, 2 and 4" and "photos 2 to 4": pushes a pick for each and says where the run ends.
 fn counted(atoms: &[Atom], mut at: usize, noun: Noun, out: &mut Vec<Atom>) -> usize {
     let mut previous: Option<i32> = None;
     while let Some(n) = count(atoms, at) {
-        let from = previous
-            .filter(|previous| *previous < n)
-            .map_or(n, |previous| previous + 1);
-        out.extend((from..=n).map(|n| Atom {
-            meaning: Meaning::Nth(n),
-            ..atoms[at].clone()
-        }));
+        let from = previous.filter(|previous| *previous < n).map_or(n, |previous| previous + 1);
+        out.extend((from..=n).map(|n| Atom { meaning: Meaning::Nth(n), ..atoms[at].clone() }));
         at += 1;
         let mut next = at;
         let mut ranges = false;
@@ -206,11 +176,7 @@ fn join_picks(atoms: Vec<Atom>) -> Vec<Atom> {
     let mut out: Vec<Atom> = Vec::with_capacity(atoms.len());
     for (at, atom) in atoms.iter().enumerate() {
         if joint(&atom.meaning) {
-            let before = out
-                .iter()
-                .rev()
-                .map(|atom| &atom.meaning)
-                .find(|meaning| !light(meaning));
+            let before = out.iter().rev().map(|atom| &atom.meaning).find(|meaning| !light(meaning));
             let next = atoms[at + 1..]
                 .iter()
                 .take(8)

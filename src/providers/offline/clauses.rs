@@ -83,14 +83,8 @@ fn completes(meaning: &Meaning) -> bool {
     };
     is_pick(meaning)
         || is_place(meaning)
-        || matches!(
-            meaning,
-            Colour(_) | Label | Quoted(_) | Spin(_) | Axis(_) | Number(_) | Ratio(..)
-        )
-        || matches!(
-            meaning,
-            Dimension(_) | Shape(_) | Fraction(..) | Them | Repeat(_) | Meaning::Edge
-        )
+        || matches!(meaning, Colour(_) | Label | Quoted(_) | Spin(_) | Axis(_) | Number(_) | Ratio(..))
+        || matches!(meaning, Dimension(_) | Shape(_) | Fraction(..) | Them | Repeat(_) | Meaning::Edge)
 }
 
 pub fn sentence(grammar: &Grammar, source: &[char]) -> Sentence {
@@ -110,9 +104,7 @@ fn chunks(atoms: Vec<Atom>) -> Vec<Vec<Atom>> {
             return;
         }
         let part = std::mem::take(pending);
-        let only_words = part
-            .iter()
-            .all(|atom| matches!(atom.meaning, Meaning::Unknown | Meaning::Filler));
+        let only_words = part.iter().all(|atom| matches!(atom.meaning, Meaning::Unknown | Meaning::Filler));
         match (chunks.last_mut(), joint) {
             // "call it salt and pepper"
             (Some(label), Some(and))
@@ -146,15 +138,11 @@ fn at_verbs(part: Vec<Atom>) -> Vec<Vec<Atom>> {
     let mut chunks: Vec<Vec<Atom>> = Vec::new();
     let mut lead: Option<Verb> = None;
     for atom in part {
-        let label = chunks
-            .last()
-            .is_some_and(|chunk| has(chunk, |m| *m == Meaning::Label));
+        let label = chunks.last().is_some_and(|chunk| has(chunk, |m| *m == Meaning::Label));
         let splits = match (lead, verb(&atom)) {
             (Some(lead), Some(new)) => {
-                let takes_all = matches!(
-                    lead,
-                    Verb::Undo | Verb::Original | Verb::Find | Verb::Read | Verb::List
-                );
+                let takes_all =
+                    matches!(lead, Verb::Undo | Verb::Original | Verb::Find | Verb::Read | Verb::List);
                 !takes_all
                     && !empty(lead)
                     && new != lead
@@ -260,10 +248,8 @@ fn head_of(verb: Verb) -> Option<Head> {
 
 impl Sentence {
     fn add(&mut self, grammar: &Grammar, source: &[char], chunk: Vec<Atom>) {
-        if let Some(Meaning::Talk(index)) = chunk
-            .iter()
-            .map(|a| &a.meaning)
-            .find(|m| matches!(m, Meaning::Talk(_)))
+        if let Some(Meaning::Talk(index)) =
+            chunk.iter().map(|a| &a.meaning).find(|m| matches!(m, Meaning::Talk(_)))
         {
             self.talk.get_or_insert(*index);
         }
@@ -273,17 +259,12 @@ impl Sentence {
         }
         let strong = chunk.iter().filter_map(verb).any(|verb| !empty(verb));
         let weak = !strong && chunk.iter().filter_map(verb).next().is_some();
-        let drawing = has(&chunk, |m| {
-            matches!(m, Meaning::Colour(_) | Meaning::Label | Meaning::Shape(_))
-        });
+        let drawing = has(&chunk, |m| matches!(m, Meaning::Colour(_) | Meaning::Label | Meaning::Shape(_)));
         let unknown = has(&chunk, |m| *m == Meaning::Unknown);
         let own = head(grammar, &chunk);
         let Some(last) = self.clauses.last_mut() else {
             match own {
-                Some(head) => self.clauses.push(Clause {
-                    head,
-                    groups: vec![chunk],
-                }),
+                Some(head) => self.clauses.push(Clause { head, groups: vec![chunk] }),
                 None => self.not_read(source, &chunk, weak),
             }
             return;
@@ -309,10 +290,7 @@ impl Sentence {
                 self.clauses.push(clause);
             }
             _ if continues => last.groups.push(chunk),
-            Some(head) => self.clauses.push(Clause {
-                head,
-                groups: vec![chunk],
-            }),
+            Some(head) => self.clauses.push(Clause { head, groups: vec![chunk] }),
             None => self.not_read(source, &chunk, weak),
         }
     }
@@ -321,10 +299,7 @@ impl Sentence {
         let talk = has(chunk, |m| matches!(m, Meaning::Talk(_)));
         // "1. crop to a square"
         let numbering = |m: &Meaning| matches!(m, Meaning::Number(_));
-        let substance = weak
-            || has(chunk, |m| {
-                *m == Meaning::Unknown || (completes(m) && !numbering(m))
-            });
+        let substance = weak || has(chunk, |m| *m == Meaning::Unknown || (completes(m) && !numbering(m)));
         if substance && !talk {
             self.unread.push(written(source, chunk));
         }
@@ -343,8 +318,5 @@ fn elliptic(last: &Clause, chunk: Vec<Atom>) -> Clause {
     }
     groups.retain(|group| !group.is_empty());
     groups.push(chunk);
-    Clause {
-        head: last.head,
-        groups,
-    }
+    Clause { head: last.head, groups }
 }

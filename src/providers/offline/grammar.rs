@@ -254,65 +254,33 @@ impl Grammar {
         let mut add = |words: Words, meaning: Meaning| {
             entries.extend(words.into_iter().map(|phrase| (phrase, meaning.clone())));
         };
-        file.verbs
-            .into_iter()
-            .for_each(|(verb, words)| add(words, Meaning::Verb(verb)));
-        file.shapes
-            .into_iter()
-            .for_each(|(shape, words)| add(words, Meaning::Shape(shape)));
-        file.colours
-            .into_iter()
-            .for_each(|(name, words)| add(words, Meaning::Colour(name)));
+        file.verbs.into_iter().for_each(|(verb, words)| add(words, Meaning::Verb(verb)));
+        file.shapes.into_iter().for_each(|(shape, words)| add(words, Meaning::Shape(shape)));
+        file.colours.into_iter().for_each(|(name, words)| add(words, Meaning::Colour(name)));
         let mut filter_did = BTreeMap::new();
         for (name, entry) in file.filters {
             add(entry.words, Meaning::Filter(name.clone()));
             filter_did.insert(name, entry.did);
         }
-        file.sides
-            .into_iter()
-            .for_each(|(side, words)| add(words, Meaning::Side(side)));
+        file.sides.into_iter().for_each(|(side, words)| add(words, Meaning::Side(side)));
         for (name, entry) in file.fractions {
             add(entry.words, Meaning::Fraction(entry.of, name));
         }
         for (name, entry) in file.places {
             add(entry.words, Meaning::Regions(name, entry.regions));
         }
-        file.spins
-            .into_iter()
-            .for_each(|(spin, words)| add(words, Meaning::Spin(spin)));
-        file.angles
-            .into_iter()
-            .for_each(|(degrees, words)| add(words, Meaning::Angle(degrees.into())));
-        file.axes
-            .into_iter()
-            .for_each(|(axis, words)| add(words, Meaning::Axis(axis)));
-        file.aspects
-            .into_iter()
-            .for_each(|(aspect, words)| add(words, Meaning::Aspect(aspect)));
-        file.scales
-            .into_iter()
-            .for_each(|(percent, words)| add(words, Meaning::Scale(percent.into())));
-        file.sizes
-            .into_iter()
-            .for_each(|(pixels, words)| add(words, Meaning::Longest(pixels.into())));
-        file.dimensions
-            .into_iter()
-            .for_each(|(which, words)| add(words, Meaning::Dimension(which)));
-        file.units
-            .into_iter()
-            .for_each(|(unit, words)| add(words, Meaning::Unit(unit)));
-        file.nouns
-            .into_iter()
-            .for_each(|(noun, words)| add(words, Meaning::Noun(noun)));
-        file.repeat
-            .into_iter()
-            .for_each(|(word, times)| add(vec![word], Meaning::Repeat(times)));
-        file.ordinals
-            .into_iter()
-            .for_each(|(word, n)| add(vec![word], Meaning::Ordinal(n)));
-        file.numbers
-            .into_iter()
-            .for_each(|(word, n)| add(vec![word], Meaning::Number(n.into())));
+        file.spins.into_iter().for_each(|(spin, words)| add(words, Meaning::Spin(spin)));
+        file.angles.into_iter().for_each(|(degrees, words)| add(words, Meaning::Angle(degrees.into())));
+        file.axes.into_iter().for_each(|(axis, words)| add(words, Meaning::Axis(axis)));
+        file.aspects.into_iter().for_each(|(aspect, words)| add(words, Meaning::Aspect(aspect)));
+        file.scales.into_iter().for_each(|(percent, words)| add(words, Meaning::Scale(percent.into())));
+        file.sizes.into_iter().for_each(|(pixels, words)| add(words, Meaning::Longest(pixels.into())));
+        file.dimensions.into_iter().for_each(|(which, words)| add(words, Meaning::Dimension(which)));
+        file.units.into_iter().for_each(|(unit, words)| add(words, Meaning::Unit(unit)));
+        file.nouns.into_iter().for_each(|(noun, words)| add(words, Meaning::Noun(noun)));
+        file.repeat.into_iter().for_each(|(word, times)| add(vec![word], Meaning::Repeat(times)));
+        file.ordinals.into_iter().for_each(|(word, n)| add(vec![word], Meaning::Ordinal(n)));
+        file.numbers.into_iter().for_each(|(word, n)| add(vec![word], Meaning::Number(n.into())));
         for (index, talk) in file.talk.iter().enumerate() {
             add(talk.words.clone(), Meaning::Talk(index));
         }
@@ -402,9 +370,7 @@ fn words_of(phrase: &str) -> Option<Words> {
         Token::Word(word) => Some(word),
         _ => None,
     });
-    tokens
-        .collect::<Option<Words>>()
-        .filter(|words| !words.is_empty())
+    tokens.collect::<Option<Words>>().filter(|words| !words.is_empty())
 }
 
 /// One letter missing, added, wrong, or swapped with its neighbour.

@@ -29,10 +29,7 @@ pub struct Lexed {
 
 /// The part of the text that is read.
 pub fn source(text: &str) -> Vec<char> {
-    text.chars()
-        .take(READ_AT_MOST)
-        .map(|c| if c == '’' { '\'' } else { c })
-        .collect()
+    text.chars().take(READ_AT_MOST).map(|c| if c == '’' { '\'' } else { c }).collect()
 }
 
 pub fn lex(source: &[char]) -> Vec<Lexed> {
@@ -41,11 +38,7 @@ pub fn lex(source: &[char]) -> Vec<Lexed> {
     while at < source.len() {
         let (token, end) = next(source, at);
         if let Some(token) = token {
-            tokens.push(Lexed {
-                token,
-                start: at,
-                end,
-            });
+            tokens.push(Lexed { token, start: at, end });
         }
         at = end.max(at + 1);
     }
@@ -111,16 +104,10 @@ fn number(source: &[char], start: usize, sign: f64) -> (Option<Token>, usize) {
         end += 1 + fraction;
     }
     let value = text.parse::<f64>().unwrap_or(f64::MAX).min(1e9);
-    let suffix: String = source[end..]
+    let suffix: String = source[end..].iter().take(3).flat_map(|c| c.to_lowercase()).collect();
+    let ordinal = ["st", "nd", "rd", "th"]
         .iter()
-        .take(3)
-        .flat_map(|c| c.to_lowercase())
-        .collect();
-    let ordinal = ["st", "nd", "rd", "th"].iter().any(|nth| {
-        suffix
-            .strip_prefix(nth)
-            .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
-    });
+        .any(|nth| suffix.strip_prefix(nth).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric)));
     if ordinal && value.fract() == 0.0 && value <= 1_000.0 {
         return (Some(Token::Nth(value as i32)), end + 2);
     }
@@ -130,11 +117,8 @@ fn number(source: &[char], start: usize, sign: f64) -> (Option<Token>, usize) {
 fn hex(source: &[char], at: usize) -> Option<String> {
     let digits = source.get(at + 1..at + 7)?;
     let ends = source.get(at + 7).is_none_or(|c| !c.is_alphanumeric());
-    (ends && digits.iter().all(char::is_ascii_hexdigit)).then(|| {
-        std::iter::once('#')
-            .chain(digits.iter().map(char::to_ascii_lowercase))
-            .collect()
-    })
+    (ends && digits.iter().all(char::is_ascii_hexdigit))
+        .then(|| std::iter::once('#').chain(digits.iter().map(char::to_ascii_lowercase)).collect())
 }
 
 fn quoted(source: &[char], at: usize, before: Option<char>) -> Option<(String, usize)> {

@@ -20,12 +20,7 @@ pub struct Mark {
 
 impl Mark {
     fn new(place: Place) -> Self {
-        Self {
-            place,
-            colour: None,
-            shape: None,
-            label: None,
-        }
+        Self { place, colour: None, shape: None, label: None }
     }
 
     pub fn argument(&self) -> Value {
@@ -66,20 +61,10 @@ pub fn did(marks: &[Mark]) -> String {
     let alike = marks.iter().all(|mark| mark.details() == details);
     let mut names: Vec<String> = marks
         .iter()
-        .map(|mark| {
-            if alike {
-                mark.place.name.clone()
-            } else {
-                mark.place.name.clone() + &mark.details()
-            }
-        })
+        .map(|mark| if alike { mark.place.name.clone() } else { mark.place.name.clone() + &mark.details() })
         .collect();
     names.dedup();
-    format!(
-        "{verb} {}{}",
-        joined(&names),
-        if alike { details } else { String::new() }
-    )
+    format!("{verb} {}{}", joined(&names), if alike { details } else { String::new() })
 }
 
 /// The marks a clause asks for, or what to tell the person if there are none to make.
@@ -103,11 +88,7 @@ pub fn marks(source: &[char], clause: &Clause) -> Result<Vec<Mark>, String> {
         let older = marks.len();
         let placeless = places.is_empty();
         if placeless {
-            sought.extend(
-                rest.iter()
-                    .filter(|atom| atom.meaning == Meaning::Unknown)
-                    .cloned(),
-            );
+            sought.extend(rest.iter().filter(|atom| atom.meaning == Meaning::Unknown).cloned());
         }
         marks.extend(places.into_iter().map(Mark::new));
         for (at, mark) in marks.iter_mut().enumerate() {
@@ -129,10 +110,7 @@ pub fn marks(source: &[char], clause: &Clause) -> Result<Vec<Mark>, String> {
         if !sought.is_empty() {
             return Err(cannot_find(source, &sought));
         }
-        marks.push(Mark {
-            label: last_label,
-            ..Mark::new(Place::whole())
-        });
+        marks.push(Mark { label: last_label, ..Mark::new(Place::whole()) });
     }
     for mark in &mut marks {
         mark.colour = mark.colour.take().or_else(|| last_colour.clone());
@@ -154,16 +132,11 @@ pub fn cannot_find(source: &[char], sought: &[Atom]) -> String {
 /// The label of a group, and the group without it.
 fn take_label(source: &[char], group: &[Atom]) -> (Option<String>, Vec<Atom>) {
     let meaning = |at: usize| group.get(at).map(|atom| &atom.meaning);
-    if let Some(at) = group
-        .iter()
-        .position(|atom| matches!(atom.meaning, Meaning::Quoted(_)))
-    {
+    if let Some(at) = group.iter().position(|atom| matches!(atom.meaning, Meaning::Quoted(_))) {
         let Some(Meaning::Quoted(text)) = meaning(at) else {
             return (None, group.to_vec());
         };
-        let rest = group
-            .iter()
-            .filter(|atom| !matches!(atom.meaning, Meaning::Label | Meaning::Quoted(_)));
+        let rest = group.iter().filter(|atom| !matches!(atom.meaning, Meaning::Label | Meaning::Quoted(_)));
         return (clip(text), rest.cloned().collect());
     }
     let Some(word) = group.iter().position(|atom| atom.meaning == Meaning::Label) else {
@@ -178,13 +151,9 @@ fn take_label(source: &[char], group: &[Atom]) -> (Option<String>, Vec<Atom>) {
         let place =
             |m: &Meaning| matches!(m, Meaning::Side(_) | Meaning::Fraction(..) | Meaning::Regions(..));
         let light = |m: &Meaning| matches!(m, Meaning::Filler | Meaning::Preposition | Meaning::Edge);
-        let object = group[start..]
-            .iter()
-            .take_while(|atom| place(&atom.meaning) || light(&atom.meaning))
-            .count();
-        let named = group[start..start + object]
-            .iter()
-            .any(|atom| place(&atom.meaning));
+        let object =
+            group[start..].iter().take_while(|atom| place(&atom.meaning) || light(&atom.meaning)).count();
+        let named = group[start..start + object].iter().any(|atom| place(&atom.meaning));
         if named && object > 1 && start + object < group.len() {
             start += object;
         }
@@ -201,35 +170,20 @@ fn take_label(source: &[char], group: &[Atom]) -> (Option<String>, Vec<Atom>) {
         end -= 1;
     }
     let label = clip(&written(source, group.get(start..end).unwrap_or_default()));
-    let rest = group[..word]
-        .iter()
-        .chain(&group[word + 1..start.min(group.len())])
-        .chain(&group[after..]);
+    let rest = group[..word].iter().chain(&group[word + 1..start.min(group.len())]).chain(&group[after..]);
     (label, rest.cloned().collect())
 }
 
 /// "… in red", "… at the top": the label is over.
 fn leads_to_detail(atoms: &[Atom]) -> bool {
-    let after = atoms
-        .iter()
-        .skip(1)
-        .map(|atom| &atom.meaning)
-        .find(|meaning| **meaning != Meaning::Filler);
+    let after = atoms.iter().skip(1).map(|atom| &atom.meaning).find(|meaning| **meaning != Meaning::Filler);
     let detail = |m: &Meaning| {
-        matches!(
-            m,
-            Meaning::Colour(_) | Meaning::Side(_) | Meaning::Shape(_) | Meaning::Regions(..)
-        )
+        matches!(m, Meaning::Colour(_) | Meaning::Side(_) | Meaning::Shape(_) | Meaning::Regions(..))
     };
     atoms[0].meaning == Meaning::Preposition && after.is_some_and(detail)
 }
 
 fn clip(text: &str) -> Option<String> {
-    let clipped: String = text
-        .trim()
-        .chars()
-        .filter(|c| !c.is_control())
-        .take(LONGEST_LABEL)
-        .collect();
+    let clipped: String = text.trim().chars().filter(|c| !c.is_control()).take(LONGEST_LABEL).collect();
     (!clipped.is_empty()).then_some(clipped)
 }

@@ -10,11 +10,7 @@ use serde_json::{Map, Value, json};
 pub type Size = (Map<String, Value>, String);
 
 pub fn number(value: f64) -> Value {
-    if value.fract() == 0.0 {
-        json!(value as i64)
-    } else {
-        json!(value)
-    }
+    if value.fract() == 0.0 { json!(value as i64) } else { json!(value) }
 }
 
 fn sized(key: &str, value: f64, said: String) -> Option<Size> {
@@ -26,10 +22,7 @@ fn sized(key: &str, value: f64, said: String) -> Option<Size> {
 pub fn exact(width: f64, height: f64) -> Size {
     let arguments =
         [("width", width), ("height", height)].map(|(key, value)| (key.to_owned(), number(value.round())));
-    (
-        Map::from_iter(arguments),
-        format!("resized to {} × {}", width.round(), height.round()),
-    )
+    (Map::from_iter(arguments), format!("resized to {} × {}", width.round(), height.round()))
 }
 
 pub fn size(clause: &Clause) -> Option<Size> {
@@ -45,13 +38,7 @@ pub fn size(clause: &Clause) -> Option<Size> {
     }) {
         return (width >= 1.0 && height >= 1.0).then(|| exact(width, height));
     }
-    let scale = find(|m| {
-        if let Meaning::Scale(percent) = m {
-            Some(*percent)
-        } else {
-            None
-        }
-    });
+    let scale = find(|m| if let Meaning::Scale(percent) = m { Some(*percent) } else { None });
     let numbers = numbers(&atoms);
     if let Some((value, _)) = numbers.iter().find(|(_, unit)| *unit == Some(Unit::Percent)) {
         let to = clause.has(|m| *m == Meaning::To);
@@ -65,34 +52,18 @@ pub fn size(clause: &Clause) -> Option<Size> {
     }
     if let Some((value, _)) = numbers.iter().find(|(_, unit)| *unit == Some(Unit::Times)) {
         let smaller = shrink || scale.is_some_and(|scale| scale < 100.0);
-        return percent(if smaller {
-            100.0 / value.max(0.01)
-        } else {
-            100.0 * value
-        });
+        return percent(if smaller { 100.0 / value.max(0.01) } else { 100.0 * value });
     }
     if !numbers.is_empty() {
         return pixels(&atoms);
     }
-    if let Some(longest) = find(|m| {
-        if let Meaning::Longest(pixels) = m {
-            Some(*pixels)
-        } else {
-            None
-        }
-    }) {
+    if let Some(longest) = find(|m| if let Meaning::Longest(pixels) = m { Some(*pixels) } else { None }) {
         return sized("longest", longest, format!("resized to {longest} px"));
     }
     if let Some(scale) = scale {
         return percent(scale);
     }
-    if let Some(part) = find(|m| {
-        if let Meaning::Fraction(of, _) = m {
-            Some(*of)
-        } else {
-            None
-        }
-    }) {
+    if let Some(part) = find(|m| if let Meaning::Fraction(of, _) = m { Some(*of) } else { None }) {
         let off = shrink && clause.has(|m| *m == Meaning::By);
         return percent((if off { 1.0 - part } else { part } * 100.0).round());
     }
@@ -105,12 +76,8 @@ pub fn size(clause: &Clause) -> Option<Size> {
 
 /// "800 px wide", "height 600", or a bare number for the longest side.
 fn pixels(atoms: &[Atom]) -> Option<Size> {
-    let light = |m: &&Meaning| {
-        !matches!(
-            m,
-            Meaning::Unit(_) | Meaning::Filler | Meaning::To | Meaning::Preposition
-        )
-    };
+    let light =
+        |m: &&Meaning| !matches!(m, Meaning::Unit(_) | Meaning::Filler | Meaning::To | Meaning::Preposition);
     let dimension = |m: Option<&Meaning>| match m {
         Some(Meaning::Dimension(dimension)) => Some(*dimension),
         _ => None,
@@ -121,18 +88,12 @@ fn pixels(atoms: &[Atom]) -> Option<Size> {
         let Meaning::Number(value) = atom.meaning else {
             continue;
         };
-        let measured = atoms
-            .get(at + 1)
-            .filter(|atom| matches!(atom.meaning, Meaning::Unit(_)));
+        let measured = atoms.get(at + 1).filter(|atom| matches!(atom.meaning, Meaning::Unit(_)));
         let after = dimension(atoms[at + 1..].iter().map(|atom| &atom.meaning).find(light));
         let before = dimension(atoms[..at].iter().rev().map(|atom| &atom.meaning).find(light));
         // "scale by 2": nobody wants two pixels.
         if value <= 10.0 && after.or(before).is_none() && measured.is_none() {
-            return sized(
-                "percent",
-                value * 100.0,
-                format!("resized to {:.0}%", value * 100.0),
-            );
+            return sized("percent", value * 100.0, format!("resized to {:.0}%", value * 100.0));
         }
         let (key, word) = match after.or(before) {
             Some(Dimension::Width) => ("width", " wide"),
@@ -160,25 +121,9 @@ pub fn angle(clause: &Clause) -> (f64, String) {
         Meaning::Spin(Spin::Counterclockwise) | Meaning::Side(Side::Left) => Some(-1.0),
         _ => None,
     });
-    let angle = find(|m| {
-        if let Meaning::Angle(degrees) = m {
-            Some(*degrees)
-        } else {
-            None
-        }
-    });
-    let said = numbers(&atoms)
-        .first()
-        .map(|(value, _)| *value)
-        .or(angle)
-        .unwrap_or(90.0);
-    let times = find(|m| {
-        if let Meaning::Repeat(times) = m {
-            Some(*times as f64)
-        } else {
-            None
-        }
-    });
+    let angle = find(|m| if let Meaning::Angle(degrees) = m { Some(*degrees) } else { None });
+    let said = numbers(&atoms).first().map(|(value, _)| *value).or(angle).unwrap_or(90.0);
+    let times = find(|m| if let Meaning::Repeat(times) = m { Some(*times as f64) } else { None });
     let degrees = (said * way.unwrap_or(1.0) * times.unwrap_or(1.0)).rem_euclid(360.0);
     let did = match degrees {
         90.0 => "rotated right".to_owned(),

@@ -30,31 +30,19 @@ pub struct Offline {
 impl Offline {
     /// With the built-in grammar.
     pub fn new() -> Result<Self, GrammarError> {
-        Ok(Self {
-            grammar: Grammar::built_in()?,
-        })
+        Ok(Self { grammar: Grammar::built_in()? })
     }
 
     /// With other words; the format is that of the built-in `grammar.yaml`.
     pub fn with_grammar(yaml: &str) -> Result<Self, GrammarError> {
-        Ok(Self {
-            grammar: Grammar::from_yaml(yaml)?,
-        })
+        Ok(Self { grammar: Grammar::from_yaml(yaml)? })
     }
 
     fn answer(&self, prompt: &Prompt) -> Completion {
         let usage = Some(json!({"model": "offline"}));
         match run::next(&self.grammar, prompt) {
-            Next::Call(tool_calls) => Completion {
-                tool_calls,
-                usage,
-                ..Completion::default()
-            },
-            Next::Say(text) => Completion {
-                text,
-                usage,
-                ..Completion::default()
-            },
+            Next::Call(tool_calls) => Completion { tool_calls, usage, ..Completion::default() },
+            Next::Say(text) => Completion { text, usage, ..Completion::default() },
         }
     }
 }

@@ -16,10 +16,7 @@ pub struct Place {
 
 impl Place {
     pub fn whole() -> Self {
-        Self {
-            region: WHOLE,
-            name: "the whole picture".into(),
-        }
+        Self { region: WHOLE, name: "the whole picture".into() }
     }
 
     pub fn is_whole(&self) -> bool {
@@ -45,10 +42,7 @@ pub fn places(atoms: &[Atom]) -> Result<Vec<Place>, String> {
     if numbers.len() >= 4 {
         return numbers.chunks_exact(4).map(from_numbers).collect();
     }
-    let percent = numbers
-        .iter()
-        .find(|(_, unit)| *unit == Some(Unit::Percent))
-        .map(|(value, _)| *value);
+    let percent = numbers.iter().find(|(_, unit)| *unit == Some(Unit::Percent)).map(|(value, _)| *value);
     let mut found = Vec::new();
     let mut sides = Sides::default();
     for atom in atoms {
@@ -72,10 +66,7 @@ pub fn places(atoms: &[Atom]) -> Result<Vec<Place>, String> {
             Meaning::Regions(_, regions) if regions.len() > 1 && !sides.named.is_empty() => {}
             Meaning::Regions(name, regions) => {
                 found.extend(std::mem::take(&mut sides).place(percent));
-                found.extend(regions.iter().map(|region| Place {
-                    region: *region,
-                    name: name.clone(),
-                }));
+                found.extend(regions.iter().map(|region| Place { region: *region, name: name.clone() }));
             }
             Meaning::Unknown | Meaning::Colour(_) | Meaning::Label | Meaning::Shape(_) => {
                 found.extend(std::mem::take(&mut sides).place(percent));
@@ -93,13 +84,10 @@ pub fn numbers(atoms: &[Atom]) -> Vec<(f64, Option<Unit>)> {
         Some(Meaning::Unit(unit)) => Some(*unit),
         _ => None,
     };
-    let numbers = atoms
-        .iter()
-        .enumerate()
-        .filter_map(|(at, atom)| match atom.meaning {
-            Meaning::Number(value) => Some((value, unit(at + 1))),
-            _ => None,
-        });
+    let numbers = atoms.iter().enumerate().filter_map(|(at, atom)| match atom.meaning {
+        Meaning::Number(value) => Some((value, unit(at + 1))),
+        _ => None,
+    });
     numbers.collect()
 }
 
@@ -109,11 +97,9 @@ fn from_numbers(four: &[(f64, Option<Unit>)]) -> Result<Place, String> {
     let scaled: Vec<f64> = four.iter().map(|(value, _)| value * scale).collect();
     let pixels = four.iter().any(|(_, unit)| *unit == Some(Unit::Pixels));
     if pixels || scaled.iter().any(|value| !(0.0..=1000.0).contains(value)) {
-        return Err(
-            "I count places in thousandths of the picture, from 0 to 1000, or in percent: \
+        return Err("I count places in thousandths of the picture, from 0 to 1000, or in percent: \
                     “from 100,200 to 400,500” or “from 10%,20% to 40%,50%”."
-                .into(),
-        );
+            .into());
     }
     let [a, b, c, d] = [scaled[0], scaled[1], scaled[2], scaled[3]].map(|value| value.round() as u32);
     let region = [a.min(c), b.min(d), a.max(c), b.max(d)];
@@ -122,10 +108,7 @@ fn from_numbers(four: &[(f64, Option<Unit>)]) -> Result<Place, String> {
             "Those numbers leave no room: the first pair is one corner, the second the opposite one.".into(),
         );
     }
-    let name = format!(
-        "the area from {},{} to {},{}",
-        region[0], region[1], region[2], region[3]
-    );
+    let name = format!("the area from {},{} to {},{}", region[0], region[1], region[2], region[3]);
     Ok(Place { region, name })
 }
 
@@ -179,10 +162,7 @@ impl Sides {
         }
         let thousandths = |part: f64| (part * 1000.0).round() as u32;
         let region = [across.0, down.0, across.1, down.1].map(thousandths);
-        Some(Place {
-            region,
-            name: self.name(),
-        })
+        Some(Place { region, name: self.name() })
     }
 
     fn name(&self) -> String {

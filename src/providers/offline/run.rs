@@ -113,17 +113,12 @@ impl<'a> Run<'a> {
         if step.work == Work::Send && step.pick.is_none() && self.last.is_some() {
             return Progress::Done;
         }
-        let targets = if step.work == Work::List {
-            Ok(Vec::new())
-        } else {
-            self.targets(step)
-        };
+        let targets = if step.work == Work::List { Ok(Vec::new()) } else { self.targets(step) };
         let targets = match targets {
             Ok(targets) => targets,
             Err(reason) => {
                 let reads = step.work == Work::Read;
-                self.remarks
-                    .push(say::no_target(grammar, &self.prompt.focus, &reason, reads));
+                self.remarks.push(say::no_target(grammar, &self.prompt.focus, &reason, reads));
                 return Progress::Stop;
             }
         };
@@ -147,11 +142,7 @@ impl<'a> Run<'a> {
         }
         let mut went_on = false;
         for (id, (inputs, _)) in ids.iter().zip(planned) {
-            let text = self
-                .results
-                .get(id.as_str())
-                .copied()
-                .unwrap_or("Error: it was interrupted.");
+            let text = self.results.get(id.as_str()).copied().unwrap_or("Error: it was interrupted.");
             went_on |= self.heard(step, &inputs, text);
         }
         if went_on { Progress::Done } else { Progress::Stop }
@@ -179,10 +170,7 @@ impl<'a> Run<'a> {
         if skipped > 0 && step.work == Work::Edit && !self.remarks.contains(&remark) {
             self.remarks.push(remark);
         }
-        Ok(ids
-            .iter()
-            .map(|id| self.current.get(id).copied().unwrap_or(*id))
-            .collect())
+        Ok(ids.iter().map(|id| self.current.get(id).copied().unwrap_or(*id)).collect())
     }
 
     /// Takes in one result; whether the steps after it still make sense.
@@ -193,11 +181,7 @@ impl<'a> Run<'a> {
             text.trim_start().starts_with("Error") && (outputs.is_empty() || step.work != Work::Edit);
         if failed || (step.work == Work::Edit && outputs.is_empty()) {
             let reason = text.trim().trim_start_matches("Error:").trim();
-            let reason = if reason.is_empty() {
-                "the tool made nothing"
-            } else {
-                reason
-            };
+            let reason = if reason.is_empty() { "the tool made nothing" } else { reason };
             self.remarks.push(say::failed(reason, !self.did.is_empty()));
             return false;
         }
@@ -224,29 +208,20 @@ impl<'a> Run<'a> {
 
     fn is_other_file(&self, id: &AttachmentId) -> bool {
         let focus = &self.prompt.focus;
-        let files = [&focus.sent, &focus.replied, &focus.album, &focus.recent]
-            .into_iter()
-            .flatten();
-        files
-            .into_iter()
-            .any(|file| file.attachment_id == *id && !file.is_image())
+        let files = [&focus.sent, &focus.replied, &focus.album, &focus.recent].into_iter().flatten();
+        files.into_iter().any(|file| file.attachment_id == *id && !file.is_image())
     }
 
     fn made(&mut self, inputs: &[AttachmentId], outputs: Vec<AttachmentId>, text: &str) {
         let failed = |id: &AttachmentId| {
             let id = id.to_string();
-            text.lines()
-                .any(|line| line.starts_with("Error") && line.contains(&id))
+            text.lines().any(|line| line.starts_with("Error") && line.contains(&id))
         };
         let worked: Vec<&AttachmentId> = inputs.iter().filter(|id| !failed(id)).collect();
         if worked.len() == outputs.len() {
             for (input, output) in worked.into_iter().zip(&outputs) {
                 self.edited.remove(input);
-                let first = self
-                    .current
-                    .iter()
-                    .find(|(_, now)| *now == input)
-                    .map(|(first, _)| *first);
+                let first = self.current.iter().find(|(_, now)| *now == input).map(|(first, _)| *first);
                 self.current.insert(first.unwrap_or(*input), *output);
             }
         }
@@ -272,22 +247,14 @@ impl<'a> Run<'a> {
             _ if !remarks.is_empty() => lines.push(remarks),
             _ => {}
         }
-        if lines.is_empty() {
-            "Done.".into()
-        } else {
-            lines.join("\n\n")
-        }
+        if lines.is_empty() { "Done.".into() } else { lines.join("\n\n") }
     }
 }
 
 /// By the step and not by a running count, so that a step that was passed over cannot claim the results of
 /// the next one.
 fn call_id(step: usize, nth: usize) -> String {
-    if nth == 0 {
-        format!("offline-{step}")
-    } else {
-        format!("offline-{step}-{}", nth + 1)
-    }
+    if nth == 0 { format!("offline-{step}") } else { format!("offline-{step}-{}", nth + 1) }
 }
 
 fn planned(step: &Step, targets: &[AttachmentId]) -> Vec<Planned> {
@@ -300,21 +267,14 @@ fn planned(step: &Step, targets: &[AttachmentId]) -> Vec<Planned> {
         Work::Edit => vec![(targets.to_vec(), with("images", json!(targets)))],
         Work::Send => vec![(targets.to_vec(), with("attachment_ids", json!(targets)))],
         Work::List => vec![(Vec::new(), Value::Object(step.arguments.clone()))],
-        Work::Info | Work::Read => targets
-            .iter()
-            .map(|target| (vec![*target], with("attachment_id", json!(target))))
-            .collect(),
+        Work::Info | Work::Read => {
+            targets.iter().map(|target| (vec![*target], with("attachment_id", json!(target)))).collect()
+        }
     }
 }
 
 fn markers(text: &str) -> Vec<AttachmentId> {
-    let marked = |line: &str| {
-        line.trim()
-            .strip_prefix("[Attachment ID: ")?
-            .strip_suffix(']')?
-            .parse()
-            .ok()
-    };
+    let marked = |line: &str| line.trim().strip_prefix("[Attachment ID: ")?.strip_suffix(']')?.parse().ok();
     text.lines().filter_map(marked).collect()
 }
 

@@ -47,11 +47,7 @@ pub fn quoted(text: &str) -> String {
 }
 
 pub fn photos(count: usize) -> String {
-    if count == 1 {
-        "1 photo".into()
-    } else {
-        format!("{count} photos")
-    }
+    if count == 1 { "1 photo".into() } else { format!("{count} photos") }
 }
 
 fn bullets(lines: &[String]) -> String {
@@ -86,36 +82,19 @@ pub fn received(grammar: &Grammar, files: &[Attachment], unread: &[String]) -> S
         (0, n) => format!("Got {n} files; reply to one and I'll send it back whenever you need it."),
         (1, 0) => "Got your photo.".to_owned(),
         (n, 0) => format!("Got {n} photos."),
-        (n, _) => format!(
-            "Got {} and {} of other kinds.",
-            photos(n),
-            count_files(files.len() - pictures)
-        ),
+        (n, _) => format!("Got {} and {} of other kinds.", photos(n), count_files(files.len() - pictures)),
     };
-    let missed = unread
-        .first()
-        .map(|words| format!(" I didn't understand {}.", quoted(words)));
+    let missed = unread.first().map(|words| format!(" I didn't understand {}.", quoted(words)));
     let missed = missed.unwrap_or_default();
     if pictures == 0 {
         return got + &missed;
     }
-    let it = if pictures == 1 {
-        "Reply to it"
-    } else {
-        "Reply to one, or say “all of them”,"
-    };
-    format!(
-        "{got}{missed} {it} with what you'd like, for example:\n{}",
-        bullets(&grammar.suggestions)
-    )
+    let it = if pictures == 1 { "Reply to it" } else { "Reply to one, or say “all of them”," };
+    format!("{got}{missed} {it} with what you'd like, for example:\n{}", bullets(&grammar.suggestions))
 }
 
 fn count_files(count: usize) -> String {
-    if count == 1 {
-        "1 file".into()
-    } else {
-        format!("{count} files")
-    }
+    if count == 1 { "1 file".into() } else { format!("{count} files") }
 }
 
 pub fn skipped(count: usize) -> String {
@@ -143,16 +122,9 @@ pub fn no_target(grammar: &Grammar, focus: &Focus, reason: &NoTarget, reads_text
             format!("{line}; I can keep {them} and send {them} back, but only pictures can be edited.")
         }
         NoTarget::OutOfRange { have, .. } => {
-            let place = if !focus.sent.is_empty() {
-                "in your message"
-            } else {
-                "here"
-            };
+            let place = if !focus.sent.is_empty() { "in your message" } else { "here" };
             let are = if *have == 1 { "is" } else { "are" };
-            format!(
-                "There {are} only {} {place}. Which one do you mean?",
-                photos(*have)
-            )
+            format!("There {are} only {} {place}. Which one do you mean?", photos(*have))
         }
     }
 }
@@ -163,11 +135,7 @@ pub fn unavailable(tool: &str) -> String {
 
 pub fn failed(reason: &str, did_before: bool) -> String {
     let reason = plain(&clipped(reason, LONGEST_REASON));
-    let end = if reason.ends_with(['.', '!', '?', '…']) {
-        ""
-    } else {
-        "."
-    };
+    let end = if reason.ends_with(['.', '!', '?', '…']) { "" } else { "." };
     let rest = if did_before {
         " The steps before it are done."
     } else {
@@ -177,16 +145,9 @@ pub fn failed(reason: &str, did_before: bool) -> String {
 }
 
 pub fn partly_failed(reasons: &[String]) -> String {
-    let reasons: Vec<String> = reasons
-        .iter()
-        .map(|reason| plain(&clipped(reason, LONGEST_REASON)))
-        .collect();
+    let reasons: Vec<String> = reasons.iter().map(|reason| plain(&clipped(reason, LONGEST_REASON))).collect();
     let text = reasons.join("; ");
-    let end = if text.ends_with(['.', '!', '?', '…']) {
-        ""
-    } else {
-        "."
-    };
+    let end = if text.ends_with(['.', '!', '?', '…']) { "" } else { "." };
     format!("Not all of them worked: {text}{end}")
 }
 
@@ -216,19 +177,12 @@ pub fn done(did: &[String], pictures: usize) -> String {
 }
 
 pub fn sent(count: usize) -> String {
-    if count == 1 {
-        "Here it is.".into()
-    } else {
-        "Here they are.".into()
-    }
+    if count == 1 { "Here it is.".into() } else { "Here they are.".into() }
 }
 
 /// The facts of one file, as a list.
 pub fn facts(text: &str) -> String {
-    let facts: Vec<String> = readable_lines(text)
-        .map(|line| plain(&clipped(&line, 200)))
-        .take(40)
-        .collect();
+    let facts: Vec<String> = readable_lines(text).map(|line| plain(&clipped(&line, 200))).take(40).collect();
     format!("Here is what I know:\n{}", bullets(&facts))
 }
 
@@ -266,15 +220,9 @@ fn only_an_id_key(line: &str) -> bool {
 /// A bracketed or bare id and where it stands.
 fn id_in(line: &str) -> Option<(usize, usize)> {
     let is_id = |part: &str| part.len() == 36 && part.parse::<crate::domain::AttachmentId>().is_ok();
-    let start = line
-        .char_indices()
-        .map(|(at, _)| at)
-        .find(|at| line.get(*at..at + 36).is_some_and(is_id))?;
+    let start = line.char_indices().map(|(at, _)| at).find(|at| line.get(*at..at + 36).is_some_and(is_id))?;
     let end = start + 36;
-    let bracketed = line[end..]
-        .starts_with(']')
-        .then(|| line[..start].rfind('['))
-        .flatten();
+    let bracketed = line[end..].starts_with(']').then(|| line[..start].rfind('[')).flatten();
     Some(bracketed.map_or((start, end), |open| (open, end + 1)))
 }
 

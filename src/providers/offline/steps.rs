@@ -60,19 +60,12 @@ pub fn request(grammar: &Grammar, said: &str) -> Request {
         ..Request::default()
     };
     for clause in &sentence.clauses {
-        let mut reading = Reading {
-            grammar,
-            source: &source,
-            clause,
-            request: &mut request,
-        };
+        let mut reading = Reading { grammar, source: &source, clause, request: &mut request };
         reading.read();
     }
     if request.steps.len() > MOST_STEPS {
         request.steps.truncate(MOST_STEPS);
-        request.notes.push(format!(
-            "I stop after {MOST_STEPS} steps; ask for the rest in a new message."
-        ));
+        request.notes.push(format!("I stop after {MOST_STEPS} steps; ask for the rest in a new message."));
     }
     request
 }
@@ -81,11 +74,7 @@ pub fn request(grammar: &Grammar, said: &str) -> Request {
 fn unquoted(said: &str) -> &str {
     let quote = |c: char| "\"'`“”„‘’«»".contains(c);
     let inner = said.trim().trim_matches(quote);
-    if said.trim().starts_with(quote) && !inner.contains(quote) {
-        inner
-    } else {
-        said
-    }
+    if said.trim().starts_with(quote) && !inner.contains(quote) { inner } else { said }
 }
 
 struct Reading<'a> {
@@ -168,36 +157,20 @@ impl Reading<'_> {
         pick: Option<Pick>,
         did: String,
     ) {
-        let photos = self
-            .clause
-            .has(|m| matches!(m, Meaning::Noun(Noun::Photo | Noun::Photos)));
-        self.request.steps.push(Step {
-            work,
-            tool,
-            arguments,
-            pick,
-            photos,
-            did,
-        });
+        let photos = self.clause.has(|m| matches!(m, Meaning::Noun(Noun::Photo | Noun::Photos)));
+        self.request.steps.push(Step { work, tool, arguments, pick, photos, did });
     }
 
     fn pick(&self) -> Option<Pick> {
         let has = |meaning: Meaning| self.clause.has(|m| *m == meaning);
         // "flip 1 and 3": there is nothing else to count.
-        let counts = matches!(
-            self.clause.head,
-            Head::Flip | Head::Filter | Head::Send | Head::Info
-        );
+        let counts = matches!(self.clause.head, Head::Flip | Head::Filter | Head::Send | Head::Info);
         let number = |meaning: &Meaning| match meaning {
             Meaning::Nth(n) => Some(*n),
             Meaning::Number(n) if counts && n.fract() == 0.0 && (1.0..=100.0).contains(n) => Some(*n as i32),
             _ => None,
         };
-        let nth: Vec<i32> = self
-            .clause
-            .atoms()
-            .filter_map(|atom| number(&atom.meaning))
-            .collect();
+        let nth: Vec<i32> = self.clause.atoms().filter_map(|atom| number(&atom.meaning)).collect();
         let few = self.clause.atoms().find_map(|atom| match atom.meaning {
             Meaning::FirstFew(n) => Some(Pick::First(n)),
             Meaning::LastFew(n) => Some(Pick::Last(n)),
@@ -219,19 +192,12 @@ impl Reading<'_> {
     }
 
     fn unknown(&self) -> Vec<Atom> {
-        self.clause
-            .atoms()
-            .filter(|atom| atom.meaning == Meaning::Unknown)
-            .cloned()
-            .collect()
+        self.clause.atoms().filter(|atom| atom.meaning == Meaning::Unknown).cloned().collect()
     }
 
     fn undo(&mut self, to: &str) {
         let (arguments, did) = match to {
-            "original" => (
-                Map::from_iter([("to".to_owned(), json!("original"))]),
-                "back to the original",
-            ),
+            "original" => (Map::from_iter([("to".to_owned(), json!("original"))]), "back to the original"),
             _ => (Map::new(), "one step back"),
         };
         self.edit("undo_edit", arguments, did.into());
@@ -282,16 +248,9 @@ impl Reading<'_> {
             self.crop_to(around, format!("cropped to {}", joined(&names)));
         }
         if let Some((aspect, size)) = aspects {
-            let did = if aspect == "1:1" {
-                "cropped to a square".into()
-            } else {
-                format!("cropped to {aspect}")
-            };
-            self.edit(
-                "crop_image",
-                Map::from_iter([("aspect".to_owned(), json!(aspect))]),
-                did,
-            );
+            let did =
+                if aspect == "1:1" { "cropped to a square".into() } else { format!("cropped to {aspect}") };
+            self.edit("crop_image", Map::from_iter([("aspect".to_owned(), json!(aspect))]), did);
             if let Some((arguments, did)) = size {
                 self.edit("resize_image", arguments, did);
             }
@@ -318,11 +277,7 @@ impl Reading<'_> {
         if degrees == 0.0 {
             return self.note("A full turn leaves it as it is.");
         }
-        self.edit(
-            "rotate_image",
-            Map::from_iter([("degrees".to_owned(), number(degrees))]),
-            did,
-        );
+        self.edit("rotate_image", Map::from_iter([("degrees".to_owned(), number(degrees))]), did);
     }
 
     fn flip(&mut self) {
@@ -331,11 +286,7 @@ impl Reading<'_> {
                 Axis::Horizontal => ("horizontal", "mirrored left to right"),
                 Axis::Vertical => ("vertical", "flipped top to bottom"),
             };
-            self.edit(
-                "flip_image",
-                Map::from_iter([("direction".to_owned(), json!(direction))]),
-                did.into(),
-            );
+            self.edit("flip_image", Map::from_iter([("direction".to_owned(), json!(direction))]), did.into());
         }
     }
 
@@ -359,21 +310,13 @@ impl Reading<'_> {
 
     /// "make it a small black and white square"
     fn along_with_filter(&mut self) {
-        if self
-            .clause
-            .has(|m| matches!(m, Meaning::Aspect(_) | Meaning::Ratio(..)))
-        {
+        if self.clause.has(|m| matches!(m, Meaning::Aspect(_) | Meaning::Ratio(..))) {
             self.crop();
         }
-        if self
-            .clause
-            .has(|m| matches!(m, Meaning::Angle(_) | Meaning::Spin(_)))
-        {
+        if self.clause.has(|m| matches!(m, Meaning::Angle(_) | Meaning::Spin(_))) {
             self.rotate();
         }
-        let resized = self
-            .clause
-            .has(|m| matches!(m, Meaning::Scale(_) | Meaning::Longest(_)));
+        let resized = self.clause.has(|m| matches!(m, Meaning::Scale(_) | Meaning::Longest(_)));
         if let Some((arguments, did)) = size(self.clause).filter(|_| resized) {
             self.edit("resize_image", arguments, did);
         }
@@ -402,11 +345,7 @@ impl Reading<'_> {
         }
         for name in names {
             let did = self.grammar.filter_did(&name).to_owned();
-            self.edit(
-                "filter_image",
-                Map::from_iter([("filter".to_owned(), json!(name))]),
-                did,
-            );
+            self.edit("filter_image", Map::from_iter([("filter".to_owned(), json!(name))]), did);
         }
     }
 }

@@ -60,15 +60,8 @@ pub fn choose(focus: &Focus, pick: Option<&Pick>, wants: Wants) -> Result<Chosen
         files.iter().filter(fits).cloned().collect()
     };
     let skipped = |files: &[Attachment], chosen: Vec<Attachment>| {
-        let skipped = if wants == Wants::Pictures {
-            files.len() - usable(files).len()
-        } else {
-            0
-        };
-        Chosen {
-            ids: chosen.iter().map(|file| file.attachment_id).collect(),
-            skipped,
-        }
+        let skipped = if wants == Wants::Pictures { files.len() - usable(files).len() } else { 0 };
+        Chosen { ids: chosen.iter().map(|file| file.attachment_id).collect(), skipped }
     };
     let (sent, replied) = (usable(&focus.sent), usable(&focus.replied));
     if !sent.is_empty() {
@@ -103,10 +96,7 @@ pub fn choose(focus: &Focus, pick: Option<&Pick>, wants: Wants) -> Result<Chosen
 /// What "photo 2" may count in when nothing is pointed at, best guess first, each oldest first: the newest
 /// files that came together, the newest that a person sent together, all of them.
 fn groups(recent: &[Attachment]) -> Vec<Vec<Attachment>> {
-    let by_a_person = recent
-        .iter()
-        .position(|file| file.source == AttachmentSource::User)
-        .unwrap_or(0);
+    let by_a_person = recent.iter().position(|file| file.source == AttachmentSource::User).unwrap_or(0);
     let mut groups = vec![together(recent), together(&recent[by_a_person..])];
     groups.push(recent.iter().rev().cloned().collect());
     groups
@@ -148,24 +138,15 @@ fn picked(
             let mut chosen: Vec<Attachment> = Vec::new();
             for n in wanted {
                 let from_end = |n: i32| have.checked_sub(n.unsigned_abs() as usize);
-                let index = if *n < 0 {
-                    from_end(*n)
-                } else {
-                    (*n as usize).checked_sub(1)
-                };
-                let file = index
-                    .and_then(|index| all.get(index))
-                    .ok_or_else(|| out_of_range(*n))?;
+                let index = if *n < 0 { from_end(*n) } else { (*n as usize).checked_sub(1) };
+                let file = index.and_then(|index| all.get(index)).ok_or_else(|| out_of_range(*n))?;
                 if !chosen.contains(file) {
                     chosen.push(file.clone());
                 }
             }
             Ok(chosen)
         }
-        Some(Pick::First(n)) => all
-            .get(..*n as usize)
-            .map(<[_]>::to_vec)
-            .ok_or_else(|| out_of_range(*n)),
+        Some(Pick::First(n)) => all.get(..*n as usize).map(<[_]>::to_vec).ok_or_else(|| out_of_range(*n)),
         Some(Pick::Last(n)) => {
             let from = have.checked_sub(*n as usize).ok_or_else(|| out_of_range(*n))?;
             Ok(all[from..].to_vec())
@@ -175,14 +156,7 @@ fn picked(
 
 fn without(all: &[Attachment], these: &[Attachment]) -> Result<Vec<Attachment>, NoTarget> {
     let these: HashSet<AttachmentId> = these.iter().map(|file| file.attachment_id).collect();
-    let others: Vec<Attachment> = all
-        .iter()
-        .filter(|file| !these.contains(&file.attachment_id))
-        .cloned()
-        .collect();
-    if others.is_empty() {
-        Err(NoTarget::NoOthers)
-    } else {
-        Ok(others)
-    }
+    let others: Vec<Attachment> =
+        all.iter().filter(|file| !these.contains(&file.attachment_id)).cloned().collect();
+    if others.is_empty() { Err(NoTarget::NoOthers) } else { Ok(others) }
 }

@@ -25,20 +25,11 @@ impl PictureSource for Album {
 fn model_at(base_url: &str, key: &str) -> OpenAi {
     rustls::crypto::ring::default_provider().install_default().ok();
     let client = http_client().unwrap();
-    OpenAi::new(
-        base_url,
-        "gpt-test".into(),
-        SecretString::from(key),
-        client,
-        Arc::new(Album),
-    )
+    OpenAi::new(base_url, "gpt-test".into(), SecretString::from(key), client, Arc::new(Album))
 }
 
 fn hello() -> Prompt {
-    Prompt {
-        messages: vec![user("hello", vec![picture(1)])],
-        ..Prompt::default()
-    }
+    Prompt { messages: vec![user("hello", vec![picture(1)])], ..Prompt::default() }
 }
 
 async fn listen() -> (TcpListener, String) {
@@ -68,27 +59,18 @@ async fn the_key_travels_in_the_header_and_the_answer_comes_back() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let record = seen.clone();
     let handler = move |headers: HeaderMap, body: String| async move {
-        record
-            .lock()
-            .unwrap()
-            .push((headers, serde_json::from_str::<Value>(&body).unwrap()));
+        record.lock().unwrap().push((headers, serde_json::from_str::<Value>(&body).unwrap()));
         json!({"choices": [{"message": {"content": "hi"}}]}).to_string()
     };
     let base_url = serve(Router::new().route("/v1/chat/completions", post(handler))).await;
-    for (url, key) in [
-        (format!("{base_url}/"), format!("{KEY}\n")),
-        (base_url, String::new()),
-    ] {
+    for (url, key) in [(format!("{base_url}/"), format!("{KEY}\n")), (base_url, String::new())] {
         assert_eq!(model_at(&url, &key).complete(&hello()).await.unwrap().text, "hi");
     }
     let seen = seen.lock().unwrap();
     let (headers, body) = &seen[0];
     assert_eq!(headers[AUTHORIZATION], format!("Bearer {KEY}"));
     assert_eq!(body["model"], "gpt-test");
-    assert_eq!(
-        body["messages"][0]["content"][1]["image_url"]["url"],
-        "data:image/jpeg;base64,AAAA"
-    );
+    assert_eq!(body["messages"][0]["content"][1]["image_url"]["url"], "data:image/jpeg;base64,AAAA");
     assert!(!seen[1].0.contains_key(AUTHORIZATION), "no key, no header");
 }
 
@@ -106,26 +88,16 @@ async fn a_busy_server_says_how_long_to_wait() {
 
 #[test]
 fn every_way_to_say_wait_is_understood_and_capped() {
-    let now = DateTime::parse_from_rfc3339("2026-03-01T12:00:00Z")
-        .unwrap()
-        .to_utc();
+    let now = DateTime::parse_from_rfc3339("2026-03-01T12:00:00Z").unwrap().to_utc();
     let wait_for = |pairs: &[(&'static str, &str)]| {
-        let pairs = pairs
-            .iter()
-            .map(|(name, value)| ((*name).parse().unwrap(), value.parse().unwrap()));
+        let pairs = pairs.iter().map(|(name, value)| ((*name).parse().unwrap(), value.parse().unwrap()));
         wait(&pairs.collect::<HeaderMap>(), now).as_millis()
     };
     assert_eq!(wait_for(&[]), 5_000);
     assert_eq!(wait_for(&[("retry-after", "1.5")]), 1_500);
     assert_eq!(wait_for(&[("retry-after", "9"), ("retry-after-ms", "250")]), 250);
-    assert_eq!(
-        wait_for(&[("retry-after", "9"), ("retry-after-ms", "soon")]),
-        9_000
-    );
-    assert_eq!(
-        wait_for(&[("retry-after", "Sun, 01 Mar 2026 12:00:30 GMT")]),
-        30_000
-    );
+    assert_eq!(wait_for(&[("retry-after", "9"), ("retry-after-ms", "soon")]), 9_000);
+    assert_eq!(wait_for(&[("retry-after", "Sun, 01 Mar 2026 12:00:30 GMT")]), 30_000);
     assert_eq!(wait_for(&[("retry-after", "Sun, 01 Mar 2026 11:00:00 GMT")]), 0);
     for long in ["86400", "1e300", "Mon, 02 Mar 2026 12:00:00 GMT"] {
         assert_eq!(wait_for(&[("retry-after", long)]), 120_000, "{long}");
@@ -148,35 +120,17 @@ async fn errors_are_named_by_what_the_caller_does_next() {
             worded("not in your country"),
             |e| matches!(e, Auth(why) if why.contains("not in your country")),
         ),
-        (
-            402,
-            worded("pay"),
-            |e| matches!(e, Auth(why) if why.contains("credit")),
-        ),
-        (
-            429,
-            coded("insufficient_quota"),
-            |e| matches!(e, Auth(why) if why.contains("credit")),
-        ),
+        (402, worded("pay"), |e| matches!(e, Auth(why) if why.contains("credit"))),
+        (429, coded("insufficient_quota"), |e| matches!(e, Auth(why) if why.contains("credit"))),
         (429, coded("rate_limit_exceeded"), |e| matches!(e, RetryAfter(_))),
         (400, coded("context_length_exceeded"), |e| matches!(e, TooLong)),
-        (
-            400,
-            worded("This model's maximum context length is 9 tokens"),
-            |e| matches!(e, TooLong),
-        ),
+        (400, worded("This model's maximum context length is 9 tokens"), |e| matches!(e, TooLong)),
         (413, worded("too large"), |e| matches!(e, TooLong)),
         (400, coded("content_filter"), |e| matches!(e, Refused)),
-        (
-            400,
-            worded("bad schema"),
-            |e| matches!(e, BadAnswer(why) if why.ends_with("HTTP 400: bad schema")),
-        ),
+        (400, worded("bad schema"), |e| matches!(e, BadAnswer(why) if why.ends_with("HTTP 400: bad schema"))),
         (500, json!("oops"), |e| matches!(e, Unreachable(_))),
         (502, json!(null), |e| matches!(e, Unreachable(_))),
-        (200, json!({"error": {"message": "busy", "code": 429}}), |e| {
-            matches!(e, RetryAfter(_))
-        }),
+        (200, json!({"error": {"message": "busy", "code": 429}}), |e| matches!(e, RetryAfter(_))),
         (200, worded("odd"), |e| matches!(e, BadAnswer(_))),
         (200, json!({"choices": []}), |e| matches!(e, BadAnswer(_))),
     ];
@@ -190,19 +144,14 @@ async fn errors_are_named_by_what_the_caller_does_next() {
 async fn a_missing_model_is_named_with_the_place_it_is_missing_from() {
     let base_url = serve(Router::new()).await;
     let error = model_at(&base_url, KEY).complete(&hello()).await.unwrap_err();
-    let ProviderError::BadAnswer(why) = error else {
-        panic!("{error:?}")
-    };
+    let ProviderError::BadAnswer(why) = error else { panic!("{error:?}") };
     assert!(why.contains("\"gpt-test\"") && why.contains(&base_url), "{why}");
 }
 
 #[tokio::test]
 async fn a_web_page_is_a_bad_answer() {
     let error = told("<!doctype html><title>Welcome</title>").await;
-    assert!(
-        matches!(&error, ProviderError::BadAnswer(why) if why.contains("not JSON")),
-        "{error:?}"
-    );
+    assert!(matches!(&error, ProviderError::BadAnswer(why) if why.contains("not JSON")), "{error:?}");
 }
 
 #[tokio::test]
@@ -218,10 +167,7 @@ async fn an_endless_answer_is_cut_off() {
     };
     let base_url = serve(Router::new().route("/v1/chat/completions", post(flood))).await;
     let error = model_at(&base_url, KEY).complete(&hello()).await.unwrap_err();
-    assert!(
-        matches!(&error, ProviderError::BadAnswer(why) if why.contains("8 MB")),
-        "{error:?}"
-    );
+    assert!(matches!(&error, ProviderError::BadAnswer(why) if why.contains("8 MB")), "{error:?}");
     let sent = sent.load(Ordering::SeqCst);
     assert!(sent < 40, "{sent} MB were taken");
 }
@@ -247,15 +193,9 @@ async fn a_connection_that_is_refused_dropped_or_cut_is_unreachable() {
 async fn a_server_that_never_answers_is_given_up() {
     let silence = || std::future::pending::<String>();
     let base_url = serve(Router::new().route("/v1/chat/completions", post(silence))).await;
-    let model = OpenAi {
-        patience: Duration::from_millis(100),
-        ..model_at(&base_url, KEY)
-    };
+    let model = OpenAi { patience: Duration::from_millis(100), ..model_at(&base_url, KEY) };
     let error = model.complete(&hello()).await.unwrap_err();
-    assert!(
-        matches!(&error, ProviderError::Unreachable(why) if why.contains("too long")),
-        "{error:?}"
-    );
+    assert!(matches!(&error, ProviderError::Unreachable(why) if why.contains("too long")), "{error:?}");
 }
 
 #[tokio::test]
@@ -274,12 +214,6 @@ async fn the_key_is_in_no_error_and_no_debug_output() {
         let shown = format!("{error} {error:?} {model:?}");
         assert!(!shown.contains(KEY) && !shown.contains("hunter2"), "{shown}");
     }
-    let error = model_at(&base_url, "sk-\u{7}bell")
-        .complete(&hello())
-        .await
-        .unwrap_err();
-    assert!(
-        matches!(&error, ProviderError::Auth(why) if !why.contains("bell")),
-        "{error:?}"
-    );
+    let error = model_at(&base_url, "sk-\u{7}bell").complete(&hello()).await.unwrap_err();
+    assert!(matches!(&error, ProviderError::Auth(why) if !why.contains("bell")), "{error:?}");
 }

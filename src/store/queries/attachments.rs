@@ -89,10 +89,7 @@ pub async fn attachments(
     let mut query = QueryBuilder::<Db>::new(format!(
         "SELECT {ATTACHMENT} FROM attachment_metadata f WHERE f.interface_type = "
     ));
-    query
-        .push_bind(place.interface.as_str())
-        .push(" AND f.conversation_id = ")
-        .push_bind(&place.id);
+    query.push_bind(place.interface.as_str()).push(" AND f.conversation_id = ").push_bind(&place.id);
     query.push(" AND f.attachment_id IN (");
     let mut list = query.separated(", ");
     for id in ids {
@@ -100,10 +97,7 @@ pub async fn attachments(
     }
     query.push(")");
     let found = rows::attachments(query.build().fetch_all(conn).await?)?;
-    Ok(ids
-        .iter()
-        .filter_map(|id| found.iter().find(|a| a.attachment_id == *id).cloned())
-        .collect())
+    Ok(ids.iter().filter_map(|id| found.iter().find(|a| a.attachment_id == *id).cloned()).collect())
 }
 
 /// The conversation's files since then, newest first.
@@ -146,9 +140,6 @@ pub async fn attachment_anywhere(
     id: AttachmentId,
 ) -> Result<Option<Attachment>, StoreError> {
     let sql = format!("SELECT {ATTACHMENT} FROM attachment_metadata f WHERE f.attachment_id = $1");
-    let row = sqlx::query::<Db>(AssertSqlSafe(sql))
-        .bind(id.to_string())
-        .fetch_optional(conn)
-        .await?;
+    let row = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(id.to_string()).fetch_optional(conn).await?;
     Ok(row.as_ref().map(rows::attachment).transpose()?)
 }

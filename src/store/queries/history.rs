@@ -46,9 +46,7 @@ pub async fn add_message(conn: &mut Conn, message: &NewMessage) -> Result<Messag
     let id: i64 = row.try_get("internal_id")?;
     for (position, attachment) in m.attachments.iter().enumerate() {
         // A person's message carries its file itself; what the bot sends gets its id when it is sent.
-        let carried_by = (m.role == Role::User)
-            .then_some(m.interface_message_id.as_ref())
-            .flatten();
+        let carried_by = (m.role == Role::User).then_some(m.interface_message_id.as_ref()).flatten();
         attachments::link(conn, MessageId(id), position, *attachment, carried_by).await?;
     }
     sessions::count_message(conn, m).await?;
@@ -69,10 +67,7 @@ pub async fn add_message_with(
 
 pub async fn message(conn: &mut Conn, id: MessageId) -> Result<Option<Message>, StoreError> {
     let sql = format!("SELECT {MESSAGE} FROM message_history m WHERE m.internal_id = $1");
-    let row = sqlx::query::<Db>(AssertSqlSafe(sql))
-        .bind(id.0)
-        .fetch_optional(conn)
-        .await?;
+    let row = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(id.0).fetch_optional(conn).await?;
     Ok(row.as_ref().map(rows::message).transpose()?)
 }
 
@@ -104,10 +99,7 @@ pub async fn find_message(
         .await?;
     let Some(row) = row else { return Ok(None) };
     let shown: Option<String> = row.try_get("shown")?;
-    Ok(Some(Found {
-        message: rows::message(&row)?,
-        attachment: shown.and_then(|id| id.parse().ok()),
-    }))
+    Ok(Some(Found { message: rows::message(&row)?, attachment: shown.and_then(|id| id.parse().ok()) }))
 }
 
 /// The newest messages of a session before `before`, oldest first.
@@ -149,17 +141,10 @@ pub async fn recent_by_conversation(
          ) newest CROSS JOIN message_history m \
          WHERE m.internal_id = newest.internal_id AND newest.place <= $2 ORDER BY m.internal_id DESC"
     );
-    let found = sqlx::query::<Db>(AssertSqlSafe(sql))
-        .bind(since)
-        .bind(limit)
-        .fetch_all(conn)
-        .await?;
+    let found = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(since).bind(limit).fetch_all(conn).await?;
     let mut grouped: Vec<(Conversation, Vec<Message>)> = Vec::new();
     for message in rows::messages(found)? {
-        match grouped
-            .iter_mut()
-            .find(|(place, _)| *place == message.conversation)
-        {
+        match grouped.iter_mut().find(|(place, _)| *place == message.conversation) {
             Some((_, messages)) => messages.insert(0, message),
             None => grouped.push((message.conversation.clone(), vec![message])),
         }
@@ -173,20 +158,14 @@ pub async fn thread(conn: &mut Conn, root: MessageId) -> Result<Vec<Message>, St
         "SELECT {MESSAGE} FROM message_history m WHERE m.internal_id = $1 \
          UNION ALL SELECT {MESSAGE} FROM message_history m WHERE m.thread_root_id = $1 ORDER BY internal_id"
     );
-    let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
-        .bind(root.0)
-        .fetch_all(conn)
-        .await?;
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(root.0).fetch_all(conn).await?;
     Ok(rows::messages(rows)?)
 }
 
 /// What the agent and its tools said in a turn, in order. The person's messages are the turn's inputs.
 pub async fn messages_of_turn(conn: &mut Conn, turn: TurnId) -> Result<Vec<Message>, StoreError> {
     let sql = format!("SELECT {MESSAGE} FROM message_history m WHERE m.turn_id = $1 ORDER BY m.internal_id");
-    let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
-        .bind(turn.to_string())
-        .fetch_all(conn)
-        .await?;
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(turn.to_string()).fetch_all(conn).await?;
     Ok(rows::messages(rows)?)
 }
 
@@ -196,10 +175,7 @@ pub async fn inputs_of_turn(conn: &mut Conn, turn: TurnId) -> Result<Vec<Message
         "SELECT {MESSAGE} FROM turn_inputs i JOIN message_history m ON m.internal_id = i.internal_id \
          WHERE i.turn_id = $1 ORDER BY m.internal_id"
     );
-    let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
-        .bind(turn.to_string())
-        .fetch_all(conn)
-        .await?;
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(turn.to_string()).fetch_all(conn).await?;
     Ok(rows::messages(rows)?)
 }
 
@@ -226,10 +202,7 @@ pub async fn messages_of_album(
 pub async fn messages_of_session(conn: &mut Conn, session: SessionId) -> Result<Vec<Message>, StoreError> {
     let sql =
         format!("SELECT {MESSAGE} FROM message_history m WHERE m.session_id = $1 ORDER BY m.internal_id");
-    let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
-        .bind(session.to_string())
-        .fetch_all(conn)
-        .await?;
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(session.to_string()).fetch_all(conn).await?;
     Ok(rows::messages(rows)?)
 }
 

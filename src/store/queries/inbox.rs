@@ -16,10 +16,7 @@ pub async fn receive_updates(conn: &mut Conn, updates: &[NewUpdate]) -> Result<V
     let now = Utc::now();
     let mut query = QueryBuilder::<Db>::new("INSERT INTO inbox (update_key, raw, arrived_at, state) ");
     query.push_values(updates, |mut row, update| {
-        row.push_bind(&update.key)
-            .push_bind(rows::clean(&update.raw))
-            .push_bind(now)
-            .push("'received'");
+        row.push_bind(&update.key).push_bind(rows::clean(&update.raw)).push_bind(now).push("'received'");
     });
     query.push(" ON CONFLICT (update_key) DO NOTHING RETURNING inbox_id, raw");
     let mut new = inbox_rows(query.build().fetch_all(conn).await?)?;
@@ -29,12 +26,7 @@ pub async fn receive_updates(conn: &mut Conn, updates: &[NewUpdate]) -> Result<V
 
 fn inbox_rows(rows: Vec<super::Row>) -> Result<Vec<InboxRow>, StoreError> {
     rows.iter()
-        .map(|row| {
-            Ok(InboxRow {
-                inbox_id: row.try_get("inbox_id")?,
-                raw: row.try_get("raw")?,
-            })
-        })
+        .map(|row| Ok(InboxRow { inbox_id: row.try_get("inbox_id")?, raw: row.try_get("raw")? }))
         .collect()
 }
 

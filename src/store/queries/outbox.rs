@@ -17,9 +17,7 @@ fn outbox_row(row: &Row) -> Result<OutboxRow, sqlx::Error> {
     Ok(OutboxRow {
         outbox_id: row.try_get("outbox_id")?,
         conversation: rows::conversation(row)?,
-        turn_id: row
-            .try_get::<Option<String>, _>("turn_id")?
-            .and_then(|id| id.parse().ok()),
+        turn_id: row.try_get::<Option<String>, _>("turn_id")?.and_then(|id| id.parse().ok()),
         internal_id: row.try_get::<Option<i64>, _>("internal_id")?.map(MessageId),
         kind: rows::parsed(row, "kind")?,
         payload,
@@ -102,11 +100,7 @@ pub async fn next_send(conn: &mut Conn, place: &Conversation) -> Result<Option<O
         .bind(&place.id)
         .fetch_optional(conn)
         .await?;
-    Ok(row
-        .as_ref()
-        .map(outbox_row)
-        .transpose()?
-        .filter(|send| send.state == crate::store::SendState::Queued))
+    Ok(row.as_ref().map(outbox_row).transpose()?.filter(|send| send.state == crate::store::SendState::Queued))
 }
 
 /// From here on the request may leave. False if someone else has it.
@@ -219,9 +213,6 @@ pub async fn troubled_sends(conn: &mut Conn, limit: i64) -> Result<Vec<OutboxRow
     let sql = format!(
         "SELECT {COLUMNS} FROM outbox WHERE state IN ('unknown', 'failed') ORDER BY outbox_id DESC LIMIT $1"
     );
-    let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
-        .bind(limit)
-        .fetch_all(conn)
-        .await?;
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(limit).fetch_all(conn).await?;
     Ok(rows.iter().map(outbox_row).collect::<Result<_, _>>()?)
 }

@@ -14,10 +14,7 @@ pub async fn owners(conn: &mut Conn, interface: InterfaceType) -> Result<Vec<Use
             .bind(interface.as_str())
             .fetch_all(conn)
             .await?;
-    Ok(rows
-        .iter()
-        .map(|row| row.try_get("user_id").map(UserId))
-        .collect::<Result<_, _>>()?)
+    Ok(rows.iter().map(|row| row.try_get("user_id").map(UserId)).collect::<Result<_, _>>()?)
 }
 
 /// Makes this person the owner if there is none yet; says whether they are now.

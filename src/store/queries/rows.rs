@@ -14,15 +14,11 @@ pub fn parsed<T: FromStr<Err: std::fmt::Display>>(row: &Row, column: &str) -> Re
 
 fn parsed_opt<T: FromStr<Err: std::fmt::Display>>(row: &Row, column: &str) -> Result<Option<T>, sqlx::Error> {
     let text: Option<String> = row.try_get(column)?;
-    text.map(|t| t.parse().map_err(|e| broken(column, &e)))
-        .transpose()
+    text.map(|t| t.parse().map_err(|e| broken(column, &e))).transpose()
 }
 
 fn broken(column: &str, error: &dyn std::fmt::Display) -> sqlx::Error {
-    sqlx::Error::ColumnDecode {
-        index: column.to_owned(),
-        source: error.to_string().into(),
-    }
+    sqlx::Error::ColumnDecode { index: column.to_owned(), source: error.to_string().into() }
 }
 
 /// Ids gathered by `string_agg(…, ',')`.
@@ -37,18 +33,12 @@ fn id_list<T: FromStr<Err: std::fmt::Display>>(row: &Row, column: &str) -> Resul
 
 fn json<T: serde::de::DeserializeOwned>(row: &Row, column: &str) -> Result<Option<T>, sqlx::Error> {
     let value: Option<Json<Value>> = row.try_get(column)?;
-    value
-        .map(|Json(v)| serde_json::from_value(v).map_err(|e| broken(column, &e)))
-        .transpose()
+    value.map(|Json(v)| serde_json::from_value(v).map_err(|e| broken(column, &e))).transpose()
 }
 
 /// PostgreSQL has no place for NUL, neither in text nor in JSON; it says nothing to anybody, so it goes.
 pub fn clean(text: &str) -> Cow<'_, str> {
-    if text.contains('\0') {
-        text.replace('\0', "").into()
-    } else {
-        text.into()
-    }
+    if text.contains('\0') { text.replace('\0', "").into() } else { text.into() }
 }
 
 pub fn clean_json(value: &impl serde::Serialize) -> Result<Json<Value>, sqlx::Error> {
@@ -60,19 +50,15 @@ fn cleaned(value: Value) -> Value {
     match value {
         Value::String(text) if text.contains('\0') => Value::String(text.replace('\0', "")),
         Value::Array(items) => items.into_iter().map(cleaned).collect(),
-        Value::Object(fields) => fields
-            .into_iter()
-            .map(|(k, v)| (clean(&k).into_owned(), cleaned(v)))
-            .collect(),
+        Value::Object(fields) => {
+            fields.into_iter().map(|(k, v)| (clean(&k).into_owned(), cleaned(v))).collect()
+        }
         other => other,
     }
 }
 
 pub fn conversation(row: &Row) -> Result<Conversation, sqlx::Error> {
-    Ok(Conversation {
-        interface: parsed(row, "interface_type")?,
-        id: row.try_get("conversation_id")?,
-    })
+    Ok(Conversation { interface: parsed(row, "interface_type")?, id: row.try_get("conversation_id")? })
 }
 
 /// Every column of a message, and the ids of what it carries.
@@ -163,10 +149,7 @@ pub fn turn(row: &Row) -> Result<Turn, sqlx::Error> {
         session_id: parsed(row, "session_id")?,
         state: parsed(row, "state")?,
         thread_root_id: MessageId(row.try_get("thread_root_id")?),
-        inputs: id_list::<i64>(row, "inputs")?
-            .into_iter()
-            .map(MessageId)
-            .collect(),
+        inputs: id_list::<i64>(row, "inputs")?.into_iter().map(MessageId).collect(),
         user_id: UserId(row.try_get("user_id")?),
         agent_id: row.try_get("agent_id")?,
         attempts: row.try_get("attempts")?,

@@ -67,14 +67,9 @@ pub async fn count_message(conn: &mut Conn, message: &NewMessage) -> Result<(), 
         return Ok(());
     }
     let preview: String = match message.role {
-        Role::User => message
-            .content
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .chars()
-            .take(PREVIEW_CHARS)
-            .collect(),
+        Role::User => {
+            message.content.lines().next().unwrap_or_default().chars().take(PREVIEW_CHARS).collect()
+        }
         _ => String::new(),
     };
     sqlx::query::<Db>(

@@ -117,10 +117,7 @@ pub async fn claim_turn(conn: &mut Conn) -> Result<Option<Turn>, StoreError> {
              AND (o.state = 'running' OR (o.created_at, o.turn_id) < (p.created_at, p.turn_id))) \
            ORDER BY p.created_at, p.turn_id LIMIT 1 {CLAIM}) RETURNING turn_id"
     );
-    let row = sqlx::query::<Db>(AssertSqlSafe(sql))
-        .bind(Utc::now())
-        .fetch_optional(&mut *conn)
-        .await;
+    let row = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(Utc::now()).fetch_optional(&mut *conn).await;
     let row = match row {
         // Another instance just took a turn of this conversation.
         Err(sqlx::Error::Database(e)) if e.is_unique_violation() => None,
@@ -134,10 +131,7 @@ pub async fn claim_turn(conn: &mut Conn) -> Result<Option<Turn>, StoreError> {
 
 pub async fn turn(conn: &mut Conn, id: TurnId) -> Result<Option<Turn>, StoreError> {
     let sql = format!("SELECT {TURN} FROM turns t WHERE t.turn_id = $1");
-    let row = sqlx::query::<Db>(AssertSqlSafe(sql))
-        .bind(id.to_string())
-        .fetch_optional(conn)
-        .await?;
+    let row = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(id.to_string()).fetch_optional(conn).await?;
     Ok(row.as_ref().map(rows::turn).transpose()?)
 }
 
@@ -178,17 +172,13 @@ pub async fn cancel_turns(conn: &mut Conn, place: &Conversation) -> Result<Vec<T
     .bind(Utc::now())
     .fetch_all(conn)
     .await?;
-    Ok(rows
-        .iter()
-        .map(|row| rows::parsed(row, "turn_id"))
-        .collect::<Result<_, _>>()?)
+    Ok(rows.iter().map(|row| rows::parsed(row, "turn_id")).collect::<Result<_, _>>()?)
 }
 
 /// After a crash: what was running goes back to the queue and will go on from its stored steps.
 pub async fn recover_turns(conn: &mut Conn) -> Result<u64, StoreError> {
-    let done = sqlx::query::<Db>("UPDATE turns SET state = 'pending' WHERE state = 'running'")
-        .execute(conn)
-        .await?;
+    let done =
+        sqlx::query::<Db>("UPDATE turns SET state = 'pending' WHERE state = 'running'").execute(conn).await?;
     Ok(done.rows_affected())
 }
 

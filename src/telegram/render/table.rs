@@ -11,36 +11,21 @@ pub(super) struct Table {
 impl Table {
     pub(super) fn lines(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width = |column: usize| {
-            self.rows
-                .iter()
-                .filter_map(|row| row.get(column))
-                .map(|cell| cells(cell))
-                .max()
-        };
+        let width =
+            |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cells(cell)).max();
         let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
         let mut lines = Vec::new();
         for (number, row) in self.rows.iter().enumerate() {
-            let padded = row
-                .iter()
-                .zip(&widths)
-                .enumerate()
-                .map(|(column, (cell, width))| {
-                    let space = " ".repeat(width - cells(cell));
-                    match self.alignments.get(column) {
-                        Some(Alignment::Right) => format!("{space}{cell}"),
-                        _ => format!("{cell}{space}"),
-                    }
-                });
+            let padded = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
+                let space = " ".repeat(width - cells(cell));
+                match self.alignments.get(column) {
+                    Some(Alignment::Right) => format!("{space}{cell}"),
+                    _ => format!("{cell}{space}"),
+                }
+            });
             lines.push(padded.collect::<Vec<_>>().join(" | ").trim_end().to_owned());
             if number == 0 {
-                lines.push(
-                    widths
-                        .iter()
-                        .map(|width| "-".repeat(*width))
-                        .collect::<Vec<_>>()
-                        .join("-+-"),
-                );
+                lines.push(widths.iter().map(|width| "-".repeat(*width)).collect::<Vec<_>>().join("-+-"));
             }
         }
         lines.join("\n")

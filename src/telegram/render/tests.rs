@@ -19,10 +19,7 @@ fn shown(source: &str) -> (String, Vec<(String, String)>) {
 
 #[track_caller]
 fn assert_shown(source: &str, text: &str, entities: &[(&str, &str)]) {
-    let entities = entities
-        .iter()
-        .map(|(kind, words)| (kind.to_string(), words.to_string()))
-        .collect();
+    let entities = entities.iter().map(|(kind, words)| (kind.to_string(), words.to_string())).collect();
     assert_eq!(shown(source), (text.to_owned(), entities), "for {source:?}");
 }
 
@@ -59,13 +56,7 @@ fn inline_styles_become_entities() {
     assert_shown(
         "**bold** *it* _it_ ~~gone~~ `code`",
         "bold it it gone code",
-        &[
-            ("bold", "bold"),
-            ("italic", "it"),
-            ("italic", "it"),
-            ("strikethrough", "gone"),
-            ("code", "code"),
-        ],
+        &[("bold", "bold"), ("italic", "it"), ("italic", "it"), ("strikethrough", "gone"), ("code", "code")],
     );
     assert_shown("***both***", "both", &[("italic", "both"), ("bold", "both")]);
     assert_shown("中文**粗体**中文", "中文粗体中文", &[("bold", "粗体")]);
@@ -75,11 +66,7 @@ fn inline_styles_become_entities() {
 
 #[test]
 fn code_holds_no_other_entity() {
-    assert_shown(
-        "**a `b` c**",
-        "a b c",
-        &[("bold", "a"), ("code", "b"), ("bold", "c")],
-    );
+    assert_shown("**a `b` c**", "a b c", &[("bold", "a"), ("code", "b"), ("bold", "c")]);
     assert_shown("# `x`", "x", &[("code", "x")]);
     assert_shown("[`x`](https://a.b)", "x", &[("link https://a.b/", "x")]);
 }
@@ -106,11 +93,7 @@ fn lists_keep_their_markers_nesting_and_gaps() {
     assert_shown("- a\n\n- b\n\n  para", "• a\n\n• b\n\n  para", &[]);
     assert_shown("- [x] done\n- [ ] open", "• [x] done\n• [ ] open", &[]);
     assert_shown("- - a", "• • a", &[]);
-    assert_shown(
-        "1. a\n   ```sh\n   ls\n   ```\n   b",
-        "1. a\nls\n  b",
-        &[("pre sh", "ls")],
-    );
+    assert_shown("1. a\n   ```sh\n   ls\n   ```\n   b", "1. a\nls\n  b", &[("pre sh", "ls")]);
     assert_shown("- **a**: b\n- c", "• a: b\n• c", &[("bold", "a")]);
 }
 
@@ -134,36 +117,20 @@ fn quotes_are_one_entity_however_deep() {
         &[("blockquote", "a\nb\n\nc"), ("bold", "b")],
     );
     assert_shown("> a\n>> b", "a\nb", &[("blockquote", "a\nb")]);
-    assert_shown(
-        "> ```\n>   x\n> ```",
-        "  x",
-        &[("blockquote", "  x"), ("pre ", "  x")],
-    );
+    assert_shown("> ```\n>   x\n> ```", "  x", &[("blockquote", "  x"), ("pre ", "  x")]);
     assert_shown("> - a\n> - b", "• a\n• b", &[("blockquote", "• a\n• b")]);
 }
 
 #[test]
 fn links_are_links_only_where_telegram_can_follow() {
     assert_shown("[t](https://a.b/c)", "t", &[("link https://a.b/c", "t")]);
-    assert_shown(
-        "[**t** u](tg://user?id=1)",
-        "t u",
-        &[("link tg://user?id=1", "t u"), ("bold", "t")],
-    );
-    assert_shown(
-        "[t](https://a.b \"why\")",
-        "t (why)",
-        &[("link https://a.b/", "t")],
-    );
+    assert_shown("[**t** u](tg://user?id=1)", "t u", &[("link tg://user?id=1", "t u"), ("bold", "t")]);
+    assert_shown("[t](https://a.b \"why\")", "t (why)", &[("link https://a.b/", "t")]);
     assert_shown("[t](docs/a.md)", "t (docs/a.md)", &[]);
     assert_shown("[t](javascript:alert)", "t (javascript:alert)", &[]);
     assert_shown("[t](http://localhost:8080)", "t (http://localhost:8080)", &[]);
     assert_shown("[write](mailto:me@a.b)", "write (me@a.b)", &[]);
-    assert_shown(
-        "[](https://a.b)",
-        "https://a.b",
-        &[("link https://a.b/", "https://a.b")],
-    );
+    assert_shown("[](https://a.b)", "https://a.b", &[("link https://a.b/", "https://a.b")]);
     assert_shown("<https://a.b> <me@a.b> <x:y>", "https://a.b me@a.b <x:y>", &[]);
     assert_shown(
         "see [t][1] and [One]\n\n[1]: https://a.b\n[one]: https://c.d",
@@ -174,18 +141,10 @@ fn links_are_links_only_where_telegram_can_follow() {
 
 #[test]
 fn images_are_their_alternative_text() {
-    assert_shown(
-        "![a cat](https://a.b/c.png)",
-        "a cat",
-        &[("link https://a.b/c.png", "a cat")],
-    );
+    assert_shown("![a cat](https://a.b/c.png)", "a cat", &[("link https://a.b/c.png", "a cat")]);
     assert_shown("![a cat](cat.png)", "a cat", &[]);
     assert_shown("![](cat.png)", "cat.png", &[]);
-    assert_shown(
-        "[![alt](https://i.b)](https://a.b)",
-        "alt",
-        &[("link https://a.b/", "alt")],
-    );
+    assert_shown("[![alt](https://i.b)](https://a.b)", "alt", &[("link https://a.b/", "alt")]);
 }
 
 #[test]
@@ -196,17 +155,10 @@ fn rules_are_dashes() {
 #[test]
 fn tables_line_up_in_a_monospaced_block() {
     let (text, entities) = shown("T:\n\n| Name | Size |\n|---|--:|\n| **cat** | 10 |\n| `日本` | 2 |\n\nend");
-    assert_eq!(
-        text,
-        "T:\n\nName | Size\n-----+-----\ncat  |   10\n日本 |    2\n\nend"
-    );
+    assert_eq!(text, "T:\n\nName | Size\n-----+-----\ncat  |   10\n日本 |    2\n\nend");
     assert_eq!(entities.len(), 1);
     assert_eq!(entities[0].0, "pre ");
-    assert!(
-        shown("|a|\n|-|\n|[t](https://a.b)|")
-            .0
-            .contains("t (https://a.b/)")
-    );
+    assert!(shown("|a|\n|-|\n|[t](https://a.b)|").0.contains("t (https://a.b/)"));
 }
 
 #[test]
@@ -246,11 +198,7 @@ pub(in crate::telegram) fn check_entities(formatted: &Formatted) -> Result<(), T
         }
     }
     let spans = formatted.spans();
-    prop_assert!(
-        spans
-            .iter()
-            .all(|(span, _)| !formatted.text[span.clone()].trim().is_empty())
-    );
+    prop_assert!(spans.iter().all(|(span, _)| !formatted.text[span.clone()].trim().is_empty()));
     Ok(())
 }
 

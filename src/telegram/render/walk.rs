@@ -13,26 +13,14 @@ pub(super) fn walk<'a>(
     source: &'a str,
     events: impl Iterator<Item = (Event<'a>, Range<usize>)>,
 ) -> (String, Vec<Span>) {
-    let mut page = Page {
-        source,
-        ..Page::default()
-    };
+    let mut page = Page { source, ..Page::default() };
     for (event, range) in events {
         page.event(event, range);
     }
-    let code: Vec<Range<usize>> = page
-        .spans
-        .iter()
-        .filter(|(_, kind)| is_code(kind))
-        .map(|s| s.0.clone())
-        .collect();
+    let code: Vec<Range<usize>> =
+        page.spans.iter().filter(|(_, kind)| is_code(kind)).map(|s| s.0.clone()).collect();
     // Noted as they closed, inner first; wanted outer first.
-    let spans = page
-        .spans
-        .into_iter()
-        .rev()
-        .flat_map(|span| around_code(span, &code))
-        .collect();
+    let spans = page.spans.into_iter().rev().flat_map(|span| around_code(span, &code)).collect();
     (page.text, spans)
 }
 
@@ -134,21 +122,13 @@ impl<'a> Page<'a> {
                     CodeBlockKind::Fenced(info) => info.trim().to_owned(),
                     CodeBlockKind::Indented => String::new(),
                 };
-                self.open.push(Open::Code {
-                    start: self.text.len(),
-                    info,
-                });
+                self.open.push(Open::Code { start: self.text.len(), info });
             }
-            Tag::List(first) => self.lists.push(List {
-                number: first.map(|_| (0, 0)),
-            }),
+            Tag::List(first) => self.lists.push(List { number: first.map(|_| (0, 0)) }),
             Tag::Item => self.item(range.start),
             Tag::Table(alignments) => {
                 self.block_unindented(range.start);
-                self.table = Some(Table {
-                    alignments,
-                    rows: Vec::new(),
-                });
+                self.table = Some(Table { alignments, rows: Vec::new() });
             }
             Tag::TableHead | Tag::TableRow => {
                 if let Some(table) = &mut self.table {
@@ -170,11 +150,7 @@ impl<'a> Page<'a> {
                     }),
                 }
             }
-            Tag::Link {
-                link_type: LinkType::Autolink | LinkType::Email,
-                dest_url,
-                ..
-            } => {
+            Tag::Link { link_type: LinkType::Autolink | LinkType::Email, dest_url, .. } => {
                 self.inline("", &range);
                 let is_clear = dest_url.starts_with("http") || dest_url.contains('@');
                 let (open, close) = if is_clear { ("", "") } else { ("<", ">") };
@@ -184,12 +160,7 @@ impl<'a> Page<'a> {
             Tag::Link { dest_url, title, .. } | Tag::Image { dest_url, title, .. } => {
                 let start = self.inline("", &range);
                 let is_image = self.source[range.start..].starts_with('!');
-                self.open.push(Open::Link {
-                    start,
-                    target: dest_url,
-                    title,
-                    is_image,
-                });
+                self.open.push(Open::Link { start, target: dest_url, title, is_image });
             }
             _ => self.open.push(Open::Nothing),
         }
@@ -209,8 +180,7 @@ impl<'a> Page<'a> {
                 if let Some(table) = self.table.take() {
                     let start = self.text.len();
                     self.text.push_str(&table.lines());
-                    self.spans
-                        .push((start..self.text.len(), Kind::Pre { language: None }));
+                    self.spans.push((start..self.text.len(), Kind::Pre { language: None }));
                 }
             }
             TagEnd::Heading(_) | TagEnd::CodeBlock => self.close(),
@@ -288,8 +258,7 @@ impl<'a> Page<'a> {
         let is_new_line = !self.after_marker;
         self.block_unindented(at);
         if is_new_line {
-            self.text
-                .push_str(&INDENT.repeat(self.lists.len().saturating_sub(1)));
+            self.text.push_str(&INDENT.repeat(self.lists.len().saturating_sub(1)));
         }
         let marker = self.source[at..].trim_start();
         let digits = marker.len() - marker.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -297,17 +266,9 @@ impl<'a> Page<'a> {
             Some((written, shown)) => {
                 // The author's own numbers, but for the habit of numbering every item alike.
                 let number = marker[..digits].parse().unwrap_or(*shown + 1);
-                *shown = if *shown > 0 && number == *written {
-                    *shown + 1
-                } else {
-                    number
-                };
+                *shown = if *shown > 0 && number == *written { *shown + 1 } else { number };
                 *written = number;
-                let point = if marker[digits..].starts_with(')') {
-                    ')'
-                } else {
-                    '.'
-                };
+                let point = if marker[digits..].starts_with(')') { ')' } else { '.' };
                 self.text.push_str(&format!("{shown}{point} "));
             }
             None => self.text.push_str("• "),
@@ -317,27 +278,17 @@ impl<'a> Page<'a> {
     }
 
     fn open_style(&mut self, kind: Kind) {
-        let is_within = self
-            .open
-            .iter()
-            .any(|open| matches!(open, Open::Style(outer, _) if *outer == kind));
-        self.open.push(if is_within {
-            Open::Nothing
-        } else {
-            Open::Style(kind, self.text.len())
-        });
+        let is_within = self.open.iter().any(|open| matches!(open, Open::Style(outer, _) if *outer == kind));
+        self.open.push(if is_within { Open::Nothing } else { Open::Style(kind, self.text.len()) });
     }
 
     fn close(&mut self) {
         match self.open.pop() {
             Some(Open::Style(kind, start)) => self.spans.push((start..self.text.len(), kind)),
             Some(Open::Literal(delimiter)) => self.text.push_str(delimiter),
-            Some(Open::Link {
-                start,
-                target,
-                title,
-                is_image,
-            }) => self.close_link(start, &target, &title, is_image),
+            Some(Open::Link { start, target, title, is_image }) => {
+                self.close_link(start, &target, &title, is_image)
+            }
             Some(Open::Code { start, info }) => self.close_code(start, &info),
             Some(Open::Nothing) | None => {}
         }
@@ -425,10 +376,7 @@ fn around_code((span, kind): Span, code: &[Range<usize>]) -> Vec<Span> {
     }
     let mut parts = Vec::new();
     let mut from = span.start;
-    for code in code
-        .iter()
-        .filter(|code| code.start >= span.start && code.end <= span.end)
-    {
+    for code in code.iter().filter(|code| code.start >= span.start && code.end <= span.end) {
         parts.push((from..code.start, kind.clone()));
         from = code.end;
     }

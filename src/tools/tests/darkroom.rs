@@ -116,8 +116,5 @@ async fn a_panic_costs_only_that_edit() {
     }
     assert_eq!(darkroom.develop(1, || Ok(7)).await.unwrap(), 7);
     let refused = darkroom.develop::<()>(1, || Err(ImagingError::NotAnImage)).await;
-    assert!(matches!(
-        refused,
-        Err(ToolError::Imaging(ImagingError::NotAnImage))
-    ));
+    assert!(matches!(refused, Err(ToolError::Imaging(ImagingError::NotAnImage))));
 }

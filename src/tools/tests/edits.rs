@@ -23,26 +23,18 @@ async fn a_highlight_keeps_the_picture_and_remembers_how_it_was_made() {
         {"left": 400, "top": 100, "right": 600, "bottom": 700, "label": "rocket", "color": "lime"},
         {"left": 20, "top": 600, "right": 300, "bottom": 950, "shape": "ellipse", "thickness": 10},
     ]);
-    let called = world
-        .call("highlight_image", json!({"images": [image], "regions": regions}))
-        .await;
+    let called = world.call("highlight_image", json!({"images": [image], "regions": regions})).await;
     let [Output::Made(made)] = called.outputs.as_slice() else {
         panic!("{called:?}");
     };
-    assert_eq!(
-        called.text,
-        format!("Highlighted 1 image.\n[Attachment ID: {}]", made.attachment_id)
-    );
+    assert_eq!(called.text, format!("Highlighted 1 image.\n[Attachment ID: {}]", made.attachment_id));
     assert_eq!(made.filename, "eagle-highlighted.jpg");
     assert_eq!(made.mime_type, "image/jpeg");
     assert_eq!(made.source, AttachmentSource::Tool);
     assert_eq!(made.parents, [image]);
     assert_eq!(made.description.as_deref(), Some("highlighted: rocket"));
     let recipe = made.recipe.clone().unwrap();
-    assert_eq!(
-        (recipe.tool.as_str(), recipe.arguments),
-        ("highlight_image", json!({"regions": regions}))
-    );
+    assert_eq!((recipe.tool.as_str(), recipe.arguments), ("highlight_image", json!({"regions": regions})));
     assert_eq!((made.width, made.height), (Some(640), Some(427)));
     let pixels = world.picture(made).await;
     let is_lime = |x| {
@@ -76,10 +68,7 @@ async fn turns_flips_and_filters_do_what_they_say() {
     let (file, picture) = edited(&world, "rotate_image", image, json!({"degrees": 90})).await;
     assert_eq!((picture.width(), picture.height()), (h, w));
     assert_eq!(picture.pixels().get_pixel(h - 1, 0), corner);
-    assert_eq!(
-        (file.filename.as_str(), file.mime_type.as_str()),
-        ("photo_chelsea-rotated.png", "image/png")
-    );
+    assert_eq!((file.filename.as_str(), file.mime_type.as_str()), ("photo_chelsea-rotated.png", "image/png"));
     let (_, picture) = edited(&world, "rotate_image", image, json!({"degrees": -45})).await;
     assert!(picture.width() > w && picture.height() > h);
 
@@ -119,55 +108,21 @@ async fn every_way_to_say_a_size_gives_that_size() {
 #[tokio::test]
 async fn the_file_name_does_not_grow_with_every_edit() {
     let world = World::new().await;
-    let mut image = world
-        .sends("my hair-cropped.JPEG", image_file("photo_rocket.jpg"))
-        .await;
+    let mut image = world.sends("my hair-cropped.JPEG", image_file("photo_rocket.jpg")).await;
     for (tool, rest, name) in [
-        (
-            "rotate_image",
-            json!({"degrees": 180}),
-            "my hair-cropped-rotated.jpg",
-        ),
-        (
-            "flip_image",
-            json!({"direction": "vertical"}),
-            "my hair-cropped-flipped.jpg",
-        ),
-        (
-            "filter_image",
-            json!({"filter": "invert"}),
-            "my hair-cropped-inverted.jpg",
-        ),
-        (
-            "filter_image",
-            json!({"filter": "grayscale"}),
-            "my hair-cropped-grayscale.jpg",
-        ),
-        (
-            "filter_image",
-            json!({"filter": "sepia"}),
-            "my hair-cropped-sepia.jpg",
-        ),
-        (
-            "resize_image",
-            json!({"percent": 50}),
-            "my hair-cropped-resized.jpg",
-        ),
-        (
-            "crop_image",
-            json!({"aspect": "1:1"}),
-            "my hair-cropped-cropped.jpg",
-        ),
+        ("rotate_image", json!({"degrees": 180}), "my hair-cropped-rotated.jpg"),
+        ("flip_image", json!({"direction": "vertical"}), "my hair-cropped-flipped.jpg"),
+        ("filter_image", json!({"filter": "invert"}), "my hair-cropped-inverted.jpg"),
+        ("filter_image", json!({"filter": "grayscale"}), "my hair-cropped-grayscale.jpg"),
+        ("filter_image", json!({"filter": "sepia"}), "my hair-cropped-sepia.jpg"),
+        ("resize_image", json!({"percent": 50}), "my hair-cropped-resized.jpg"),
+        ("crop_image", json!({"aspect": "1:1"}), "my hair-cropped-cropped.jpg"),
         (
             "highlight_image",
             json!({"regions": [{"left": 0, "top": 0, "right": 9, "bottom": 9}]}),
             "my hair-cropped-highlighted.jpg",
         ),
-        (
-            "rotate_image",
-            json!({"degrees": 90}),
-            "my hair-cropped-rotated.jpg",
-        ),
+        ("rotate_image", json!({"degrees": 90}), "my hair-cropped-rotated.jpg"),
     ] {
         let (file, _) = edited(&world, tool, image, rest).await;
         assert_eq!(file.filename, name);
@@ -181,9 +136,7 @@ async fn several_images_give_one_output_each_in_order_and_ids_may_be_whole_marke
     let rocket = world.sends_image("photo_rocket.jpg").await;
     let cat = world.sends_image("photo_chelsea.png").await;
     let images = json!([markers::marker(cat), rocket, format!(" {cat} ")]);
-    let called = world
-        .call("flip_image", json!({"images": images, "direction": "vertical"}))
-        .await;
+    let called = world.call("flip_image", json!({"images": images, "direction": "vertical"})).await;
     assert!(called.text.starts_with("Flipped 3 images.\n"), "{}", called.text);
     let ids: Vec<_> = called.outputs.iter().map(Output::id).collect();
     assert_eq!(markers::ids(&called.text), ids);
@@ -202,36 +155,23 @@ async fn several_images_give_one_output_each_in_order_and_ids_may_be_whole_marke
 async fn what_worked_is_returned_and_what_did_not_is_told_by_position_and_name() {
     let world = World::new().await;
     let good = world.sends_image("photo_rocket.jpg").await;
-    let pdf = world
-        .sends("report.pdf", &b"%PDF-1.7\n%\xE2\xE3\xCF\xD3\n1 0 obj\n"[..])
-        .await;
+    let pdf = world.sends("report.pdf", &b"%PDF-1.7\n%\xE2\xE3\xCF\xD3\n1 0 obj\n"[..]).await;
     let cut = world.sends_image("bad_truncated.png").await;
     let unknown = AttachmentId::new();
     let images = json!([pdf, good, cut, unknown]);
-    let called = world
-        .call("rotate_image", json!({"images": images, "degrees": 90}))
-        .await;
+    let called = world.call("rotate_image", json!({"images": images, "degrees": 90})).await;
     assert!(!called.failed);
     let lines: Vec<_> = called.text.lines().collect();
     assert_eq!(lines.len(), 5, "{}", called.text);
     assert_eq!(lines[0], "Rotated 1 of 4 images.");
-    assert_eq!(
-        lines[1],
-        "Image 1 failed: report.pdf is an application/pdf file, not a picture."
-    );
+    assert_eq!(lines[1], "Image 1 failed: report.pdf is an application/pdf file, not a picture.");
     assert!(lines[2].starts_with("Image 3 (bad_truncated.png) failed: This PNG file is damaged"));
-    assert!(lines[3].starts_with(&format!(
-        "Image 4 failed: There is no attachment {unknown} in this"
-    )));
+    assert!(lines[3].starts_with(&format!("Image 4 failed: There is no attachment {unknown} in this")));
     assert_eq!(markers::ids(&called.text), [called.outputs[0].id()]);
 
-    let text = world
-        .refused("rotate_image", json!({"images": [pdf], "degrees": 90}))
-        .await;
+    let text = world.refused("rotate_image", json!({"images": [pdf], "degrees": 90})).await;
     assert_eq!(text, "report.pdf is an application/pdf file, not a picture.");
-    let text = world
-        .refused("rotate_image", json!({"images": [cut, pdf], "degrees": 90}))
-        .await;
+    let text = world.refused("rotate_image", json!({"images": [cut, pdf], "degrees": 90})).await;
     assert!(text.starts_with("Image 1 (bad_truncated.png) failed: ") && text.contains("\nImage 2 failed: "));
 }
 
@@ -247,22 +187,12 @@ async fn another_conversations_picture_is_unknown() {
         ("get_attachment_info", json!({"attachment_id": image})),
         ("read_text_attachment", json!({"attachment_id": image})),
     ] {
-        let called = world
-            .registry
-            .call(&elsewhere, tool, &arguments.to_string(), PATIENCE)
-            .await;
+        let called = world.registry.call(&elsewhere, tool, &arguments.to_string(), PATIENCE).await;
         assert!(called.failed && called.outputs.is_empty(), "{tool}: {called:?}");
-        assert!(
-            called.text.contains(&format!("no attachment {image}")),
-            "{}",
-            called.text
-        );
+        assert!(called.text.contains(&format!("no attachment {image}")), "{}", called.text);
         assert!(!called.text.contains("rocket"), "{}", called.text);
     }
-    let listed = world
-        .registry
-        .call(&elsewhere, "list_attachments", "", PATIENCE)
-        .await;
+    let listed = world.registry.call(&elsewhere, "list_attachments", "", PATIENCE).await;
     assert_eq!(listed.text, "There are no files in this conversation yet.");
 }
 
@@ -281,15 +211,11 @@ async fn hostile_pictures_are_refused_with_a_reason_each() {
         ("bad_html.png", "not a picture"),
     ] {
         let image = world.sends_image(name).await;
-        let text = world
-            .refused("resize_image", json!({"images": [image], "percent": 50}))
-            .await;
+        let text = world.refused("resize_image", json!({"images": [image], "percent": 50})).await;
         assert!(text.contains(reason) && text.starts_with(name), "{name}: {text}");
     }
     let image = world.sends_image("photo_rocket.jpg").await;
-    let text = world
-        .refused("resize_image", json!({"images": [image], "width": 30000}))
-        .await;
+    let text = world.refused("resize_image", json!({"images": [image], "width": 30000})).await;
     assert!(text.contains("too large"), "{text}");
 }
 
@@ -309,22 +235,12 @@ async fn a_picture_from_a_phone_is_edited_upright_and_loses_its_position() {
 async fn a_full_conversation_says_so_instead_of_keeping_more() {
     let world = World::new().await;
     let image = world.sends_image("photo_rocket.jpg").await;
-    let full = Limits {
-        max_conversation_bytes: 113_000,
-        ..world.context.attachments.limits()
-    };
+    let full = Limits { max_conversation_bytes: 113_000, ..world.context.attachments.limits() };
     let context = ToolContext {
         attachments: Attachments::new(world.context.store.clone(), world.objects.clone(), full),
         ..world.context.clone()
     };
     let arguments = json!({"images": [image], "degrees": 90}).to_string();
-    let called = world
-        .registry
-        .call(&context, "rotate_image", &arguments, PATIENCE)
-        .await;
-    assert!(
-        called.failed && called.text.contains("already keeps 109.9 kB of files"),
-        "{}",
-        called.text
-    );
+    let called = world.registry.call(&context, "rotate_image", &arguments, PATIENCE).await;
+    assert!(called.failed && called.text.contains("already keeps 109.9 kB of files"), "{}", called.text);
 }

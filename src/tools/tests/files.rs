@@ -6,15 +6,9 @@ use serde_json::json;
 #[tokio::test]
 async fn chosen_files_keep_their_order_and_are_named_once() {
     let world = World::new().await;
-    let (a, b) = (
-        world.sends_image("photo_rocket.jpg").await,
-        world.sends("notes.txt", &b"hello"[..]).await,
-    );
+    let (a, b) = (world.sends_image("photo_rocket.jpg").await, world.sends("notes.txt", &b"hello"[..]).await);
     let called = world
-        .call(
-            "attach_to_response",
-            json!({"attachment_ids": [b, a, b, format!("[Attachment ID: {a}]")]}),
-        )
+        .call("attach_to_response", json!({"attachment_ids": [b, a, b, format!("[Attachment ID: {a}]")]}))
         .await;
     assert_eq!(called.outputs, [Output::Known(b), Output::Known(a)]);
     assert_eq!(
@@ -27,20 +21,10 @@ async fn chosen_files_keep_their_order_and_are_named_once() {
 async fn one_unknown_id_means_nothing_is_chosen() {
     let world = World::new().await;
     let (known, unknown) = (world.sends_image("photo_rocket.jpg").await, AttachmentId::new());
-    let text = world
-        .refused("attach_to_response", json!({"attachment_ids": [known, unknown]}))
-        .await;
-    assert!(
-        text.contains(&unknown.to_string()) && !text.contains(&known.to_string()),
-        "{text}"
-    );
-    let text = world
-        .refused("attach_to_response", json!({"attachment_ids": []}))
-        .await;
-    assert_eq!(
-        text,
-        "attachment_ids is empty, but must be a list of 1 to 20 items."
-    );
+    let text = world.refused("attach_to_response", json!({"attachment_ids": [known, unknown]})).await;
+    assert!(text.contains(&unknown.to_string()) && !text.contains(&known.to_string()), "{text}");
+    let text = world.refused("attach_to_response", json!({"attachment_ids": []})).await;
+    assert_eq!(text, "attachment_ids is empty, but must be a list of 1 to 20 items.");
 }
 
 #[tokio::test]
@@ -48,18 +32,13 @@ async fn the_list_has_the_newest_first_and_no_more_than_asked_for() {
     let world = World::new().await;
     let photo = world.sends_image("photo_rocket.jpg").await;
     let notes = world.sends("notes.txt", &b"hello"[..]).await;
-    let flipped = world
-        .makes("flip_image", json!({"images": [photo], "direction": "vertical"}))
-        .await[0]
-        .clone();
+    let flipped =
+        world.makes("flip_image", json!({"images": [photo], "direction": "vertical"})).await[0].clone();
     let called = world.call("list_attachments", json!({})).await;
     assert!(called.outputs.is_empty());
     let lines: Vec<_> = called.text.lines().collect();
     assert_eq!(lines[0], "The newest 3 files of this conversation:");
-    let made = format!(
-        "- [{}] photo_rocket-flipped.jpg (image/jpeg, 640×427, ",
-        flipped.attachment_id
-    );
+    let made = format!("- [{}] photo_rocket-flipped.jpg (image/jpeg, 640×427, ", flipped.attachment_id);
     assert!(lines[1].starts_with(&made), "{}", lines[1]);
     assert!(lines[1].ends_with("just now, made here"), "{}", lines[1]);
     assert_eq!(
@@ -82,10 +61,7 @@ async fn the_list_has_the_newest_first_and_no_more_than_asked_for() {
 async fn info_tells_where_a_file_came_from_and_how_it_was_made() {
     let world = World::new().await;
     let photo = world.sends("eagle.jpg", image_file("photo_rocket.jpg")).await;
-    let text = world
-        .call("get_attachment_info", json!({"attachment_id": photo}))
-        .await
-        .text;
+    let text = world.call("get_attachment_info", json!({"attachment_id": photo})).await.text;
     let added = world.found(photo).await.created_at.format("%Y-%m-%d %H:%M");
     assert_eq!(
         text,
@@ -94,14 +70,9 @@ async fn info_tells_where_a_file_came_from_and_how_it_was_made() {
              added: {added} UTC (just now)\ncame from: the person"
         )
     );
-    let turned = world
-        .makes("rotate_image", json!({"images": [photo], "degrees": 90}))
-        .await[0]
-        .attachment_id;
-    let text = world
-        .call("get_attachment_info", json!({"attachment_id": turned}))
-        .await
-        .text;
+    let turned =
+        world.makes("rotate_image", json!({"images": [photo], "degrees": 90})).await[0].attachment_id;
+    let text = world.call("get_attachment_info", json!({"attachment_id": turned})).await.text;
     let lines: Vec<_> = text.lines().collect();
     assert_eq!(lines[3], "dimensions: 427×640");
     assert_eq!(
@@ -114,9 +85,6 @@ async fn info_tells_where_a_file_came_from_and_how_it_was_made() {
         ]
     );
     let orphan = world.made_from("orphan.jpg", vec![AttachmentId::new()]).await;
-    let text = world
-        .call("get_attachment_info", json!({"attachment_id": orphan}))
-        .await
-        .text;
+    let text = world.call("get_attachment_info", json!({"attachment_id": orphan})).await.text;
     assert!(text.contains("deleted since"), "{text}");
 }

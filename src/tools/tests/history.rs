@@ -23,9 +23,7 @@ async fn undo_goes_one_step_back_or_to_the_original() {
         called.text,
         format!("Went back to the previous version of 1 image.\n[Attachment ID: {second}]")
     );
-    let called = world
-        .call("undo_edit", json!({"images": [third], "to": "original"}))
-        .await;
+    let called = world.call("undo_edit", json!({"images": [third], "to": "original"})).await;
     assert_eq!(called.outputs, [Output::Known(original)]);
 }
 
@@ -45,9 +43,7 @@ async fn a_picture_never_edited_is_the_original() {
     let [original, first, ..] = thrice_edited(&world).await;
     let text = world.refused("undo_edit", json!({"images": [original]})).await;
     assert_eq!(text, "photo_rocket.jpg is the original: it was never edited.");
-    let called = world
-        .call("undo_edit", json!({"images": [original, first]}))
-        .await;
+    let called = world.call("undo_edit", json!({"images": [original, first]})).await;
     assert_eq!(called.outputs, [Output::Known(original)]);
     assert!(
         called.text.starts_with(
@@ -62,10 +58,8 @@ async fn a_picture_never_edited_is_the_original() {
 #[tokio::test]
 async fn of_several_parents_the_first_is_gone_back_to() {
     let world = World::new().await;
-    let (one, two) = (
-        world.sends_image("photo_rocket.jpg").await,
-        world.sends_image("photo_chelsea.png").await,
-    );
+    let (one, two) =
+        (world.sends_image("photo_rocket.jpg").await, world.sends_image("photo_chelsea.png").await);
     let collage = world.made_from("collage.jpg", vec![two, one]).await;
     let called = world.call("undo_edit", json!({"images": [collage]})).await;
     assert_eq!(called.outputs, [Output::Known(two)]);
@@ -78,8 +72,6 @@ async fn a_deleted_parent_is_told_and_the_oldest_left_counts_as_the_original() {
     let text = world.refused("undo_edit", json!({"images": [orphan]})).await;
     assert_eq!(text, "What orphan.jpg was made from has been deleted.");
     let child = world.made_from("child.jpg", vec![orphan]).await;
-    let called = world
-        .call("undo_edit", json!({"images": [child], "to": "original"}))
-        .await;
+    let called = world.call("undo_edit", json!({"images": [child], "to": "original"})).await;
     assert_eq!(called.outputs, [Output::Known(orphan)]);
 }

@@ -33,9 +33,7 @@ pub struct World {
 }
 
 pub fn image_file(name: &str) -> Bytes {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/images")
-        .join(name);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/images").join(name);
     std::fs::read(path).unwrap().into()
 }
 
@@ -44,10 +42,7 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("test.db").display());
         let store = Store::open(&url).await.unwrap();
-        let limits = Limits {
-            max_file_bytes: 50 << 20,
-            max_conversation_bytes: 1 << 30,
-        };
+        let limits = Limits { max_file_bytes: 50 << 20, max_conversation_bytes: 1 << 30 };
         let objects = Objects::open("memory://").unwrap();
         let attachments = Attachments::new(store.clone(), objects.clone(), limits);
         let context = ToolContext {
@@ -57,12 +52,7 @@ impl World {
             limits: imaging::Limits::default(),
             darkroom: Darkroom::new(2, 512 << 20),
         };
-        Self {
-            context,
-            registry: Registry::new(),
-            objects,
-            _folder: folder,
-        }
+        Self { context, registry: Registry::new(), objects, _folder: folder }
     }
 
     /// The same files and database, seen from another conversation.
@@ -87,22 +77,14 @@ impl World {
         self.add(NewFile {
             source: AttachmentSource::Tool,
             parents,
-            recipe: Some(Recipe {
-                tool: "some_tool".into(),
-                arguments: Value::Null,
-            }),
+            recipe: Some(Recipe { tool: "some_tool".into(), arguments: Value::Null }),
             ..NewFile::from_person(image_file("jpeg_gray.jpg"), Some(name.to_owned()))
         })
         .await
     }
 
     async fn add(&self, file: NewFile) -> AttachmentId {
-        let kept = self
-            .context
-            .attachments
-            .keep(&self.context.scope, file)
-            .await
-            .unwrap();
+        let kept = self.context.attachments.keep(&self.context.scope, file).await.unwrap();
         let id = kept.attachment_id;
         self.file(Role::User, &[kept]).await;
         id
@@ -128,11 +110,7 @@ impl World {
     pub async fn refused(&self, tool: &str, arguments: Value) -> String {
         let called = self.call(tool, arguments).await;
         assert!(called.failed && called.outputs.is_empty(), "{called:?}");
-        called
-            .text
-            .strip_prefix("Error: ")
-            .expect(&called.text)
-            .to_owned()
+        called.text.strip_prefix("Error: ").expect(&called.text).to_owned()
     }
 
     /// What a call that must succeed made, filed as the agent does it.
@@ -157,10 +135,6 @@ impl World {
     }
 
     pub async fn found(&self, id: AttachmentId) -> Attachment {
-        self.context
-            .attachments
-            .find(&self.context.scope, id)
-            .await
-            .unwrap()
+        self.context.attachments.find(&self.context.scope, id).await.unwrap()
     }
 }

@@ -13,11 +13,7 @@ struct Ends(&'static str);
 
 impl Tool for Ends {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: self.0,
-            description: "",
-            parameters: json!({}),
-        }
+        ToolSpec { name: self.0, description: "", parameters: json!({}) }
     }
 
     fn run<'a>(&'a self, _: &'a ToolContext, _: Value) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
@@ -76,48 +72,28 @@ async fn arguments_that_are_no_json_object_are_told_what_was_wrong_where() {
             "{\"images\": [",
             "Error: The arguments are not JSON: EOF while parsing a list at line 1 column 12.",
         ),
-        (
-            "rotate it",
-            "Error: The arguments are not JSON: expected value at line 1 column 1.",
-        ),
-        (
-            "[1]",
-            "Error: The arguments are a list, but must be one JSON object",
-        ),
-        (
-            "\"x\"",
-            "Error: The arguments are text, but must be one JSON object",
-        ),
+        ("rotate it", "Error: The arguments are not JSON: expected value at line 1 column 1."),
+        ("[1]", "Error: The arguments are a list, but must be one JSON object"),
+        ("\"x\"", "Error: The arguments are text, but must be one JSON object"),
         ("", "Error: degrees is missing: a number from -360 to 360."),
         ("null", "Error: images is missing"),
     ] {
-        let called = world
-            .registry
-            .call(&world.context, "rotate_image", arguments, PATIENCE)
-            .await;
-        let first = called
-            .text
-            .replace("images is missing: a list of 1 to 20 items.\n", "");
+        let called = world.registry.call(&world.context, "rotate_image", arguments, PATIENCE).await;
+        let first = called.text.replace("images is missing: a list of 1 to 20 items.\n", "");
         let matches = first.starts_with(expected) || called.text.starts_with(expected);
         assert!(called.failed && matches, "{arguments}: {}", called.text);
     }
     let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
-    let called = world
-        .registry
-        .call(&world.context, "rotate_image", &deep, PATIENCE)
-        .await;
+    let called = world.registry.call(&world.context, "rotate_image", &deep, PATIENCE).await;
     assert!(called.failed);
-    let called = world
-        .registry
-        .call(&world.context, "list_attachments", " ", PATIENCE)
-        .await;
+    let called = world.registry.call(&world.context, "list_attachments", " ", PATIENCE).await;
     assert!(!called.failed, "{}", called.text);
 }
 
 #[test]
 fn specs_are_those_allowed_and_each_schema_is_closed() {
     let registry = Registry::new();
-    let specs = registry.specs(|_| true);
+    let specs = registry.specs();
     let names: Vec<_> = specs.iter().map(|spec| spec.name).collect();
     assert_eq!(names, registry.names());
     assert_eq!(
@@ -142,19 +118,11 @@ fn specs_are_those_allowed_and_each_schema_is_closed() {
         assert!(spec.parameters["required"].is_array(), "{}", spec.name);
         let properties = spec.parameters["properties"].as_object().unwrap();
         for required in spec.parameters["required"].as_array().unwrap() {
-            assert!(
-                properties.contains_key(required.as_str().unwrap()),
-                "{}",
-                spec.name
-            );
+            assert!(properties.contains_key(required.as_str().unwrap()), "{}", spec.name);
         }
-        assert!(
-            !spec.description.is_empty() && spec.description.len() < 300,
-            "{}",
-            spec.name
-        );
+        assert!(!spec.description.is_empty() && spec.description.len() < 300, "{}", spec.name);
     }
-    let only: Vec<_> = registry.specs(|name| name == "flip_image");
+    let only = registry.only(|name| name == "flip_image").specs();
     assert_eq!(only.len(), 1);
 }
 
@@ -170,17 +138,8 @@ async fn a_store_that_cannot_be_reached_is_told_without_its_details() {
         Objects::open("memory://").unwrap(),
         world.context.attachments.limits(),
     );
-    let context = ToolContext {
-        attachments: lost,
-        ..world.context.clone()
-    };
+    let context = ToolContext { attachments: lost, ..world.context.clone() };
     let arguments = json!({"images": [image], "degrees": 90}).to_string();
-    let called = world
-        .registry
-        .call(&context, "rotate_image", &arguments, PATIENCE)
-        .await;
-    assert_eq!(
-        called.text,
-        "Error: photo_rocket.jpg: The file is gone from the attachment store."
-    );
+    let called = world.registry.call(&context, "rotate_image", &arguments, PATIENCE).await;
+    assert_eq!(called.text, "Error: photo_rocket.jpg: The file is gone from the attachment store.");
 }

@@ -8,10 +8,7 @@ fn picture(bytes: &[u8]) -> image::DynamicImage {
 }
 
 fn is_gray(picture: &image::DynamicImage) -> bool {
-    picture
-        .to_rgb8()
-        .pixels()
-        .all(|p| p[0].abs_diff(p[1]) < 6 && p[1].abs_diff(p[2]) < 6)
+    picture.to_rgb8().pixels().all(|p| p[0].abs_diff(p[1]) < 6 && p[1].abs_diff(p[2]) < 6)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -36,9 +33,7 @@ async fn a_reply_edits_the_photo_and_a_reply_to_the_edit_goes_on_from_there() {
     let photo = ann.sends_photo(jpeg_of(640, 480, [40, 90, 160]), "look").await;
     ann.next_message().await;
 
-    let request = ann
-        .replies(&photo, "highlight the top left in red, call it eagle")
-        .await;
+    let request = ann.replies(&photo, "highlight the top left in red, call it eagle").await;
     let highlighted = ann.next_message().await;
     assert_eq!(highlighted.reply_to, Some(request.message_id));
     let first = picture(highlighted.photo.as_ref().expect("a photo"));
@@ -59,10 +54,7 @@ async fn a_reply_edits_the_photo_and_a_reply_to_the_edit_goes_on_from_there() {
         .enumerate_pixels()
         .filter(|(x, y, p)| *x < 260 && *y > 300 && p[0] > 180 && p[1] < 90)
         .count();
-    assert!(
-        red > 500,
-        "the top left went to the bottom left, {red} red pixels"
-    );
+    assert!(red > 500, "the top left went to the bottom left, {red} red pixels");
     bot.stop().await;
 }
 
@@ -73,16 +65,11 @@ async fn an_album_is_one_turn_and_a_reply_to_its_second_photo_means_that_one() {
     let bot = BotUnderTest::start(&settings).await;
     let ann = world.private_chat(user(1001, "Ann"));
     let colours = [[200, 40, 40], [40, 200, 40], [40, 40, 200]];
-    let photos: Vec<Vec<u8>> = (0..3)
-        .map(|i| jpeg_of(300 + 50 * i, 200, colours[i as usize]))
-        .collect();
+    let photos: Vec<Vec<u8>> = (0..3).map(|i| jpeg_of(300 + 50 * i, 200, colours[i as usize])).collect();
     ann.sends_album(&photos, "make them black and white").await;
     let album = ann.next_album().await;
     assert_eq!(album.len(), 3);
-    let widths: Vec<u32> = album
-        .iter()
-        .map(|m| picture(m.photo.as_ref().unwrap()).width())
-        .collect();
+    let widths: Vec<u32> = album.iter().map(|m| picture(m.photo.as_ref().unwrap()).width()).collect();
     assert_eq!(widths, [300, 350, 400], "in the order they were sent");
     assert!(album.iter().all(|m| is_gray(&picture(m.photo.as_ref().unwrap()))));
 

@@ -20,10 +20,7 @@ macro_rules! replay {
         for version in schema::versions(&url) {
             schema::migrate_to(&url, version).await.unwrap();
             let mut conn = <$connection>::connect(&url).await.unwrap();
-            sqlx::raw_sql(AssertSqlSafe(sample(version)))
-                .execute(&mut conn)
-                .await
-                .unwrap();
+            sqlx::raw_sql(AssertSqlSafe(sample(version))).execute(&mut conn).await.unwrap();
             for table in sqlx::query($tables).fetch_all(&mut conn).await.unwrap() {
                 let table: String = table.get("name");
                 let count = sqlx::query(AssertSqlSafe(format!("SELECT COUNT(*) AS n FROM {table}")));
@@ -40,36 +37,20 @@ async fn the_store_reads_the_samples(store: Store) {
     let place = chat(1);
     let found = store.find_message(&place, "11").await.unwrap().unwrap();
     let attachment = found.attachment.unwrap();
-    assert!(
-        store.find_message(&place, "12").await.unwrap().is_some(),
-        "a later chunk"
-    );
+    assert!(store.find_message(&place, "12").await.unwrap().is_some(), "a later chunk");
     let thread = store.thread(found.message.root()).await.unwrap();
     assert_eq!(thread.len(), 2);
     assert_eq!(
-        store
-            .attachment(&place, attachment)
-            .await
-            .unwrap()
-            .unwrap()
-            .recipe
-            .unwrap()
-            .tool,
+        store.attachment(&place, attachment).await.unwrap().unwrap().recipe.unwrap().tool,
         "crop_image"
     );
-    assert_eq!(
-        store.sessions_of(&ann(), 10, 0).await.unwrap()[0].message_count,
-        2
-    );
+    assert_eq!(store.sessions_of(&ann(), 10, 0).await.unwrap()[0].message_count, 2);
     assert_eq!(store.owners(InterfaceType::Telegram).await.unwrap(), [ann()]);
     assert_eq!(store.unhandled_updates().await.unwrap().len(), 1);
     assert!(store.next_send(&place).await.unwrap().is_some());
     let turn = store.claim_turn().await.unwrap().unwrap();
     assert_eq!(turn.inputs, [thread[0].internal_id]);
-    store
-        .file(&filing(&place, vec![note(&place, "99", "and on it goes")]))
-        .await
-        .unwrap();
+    store.file(&filing(&place, vec![note(&place, "99", "and on it goes")])).await.unwrap();
     store.close().await;
 }
 
@@ -90,9 +71,7 @@ async fn postgres_migrations_keep_what_is_there() {
 #[test]
 fn every_migration_file_is_built_in_for_both_databases() {
     for (folder, url) in [("sqlite", "sqlite://x"), ("postgres", "postgres://x")] {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("migrations")
-            .join(folder);
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(folder);
         let mut files: Vec<i64> = fs::read_dir(folder)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())

@@ -1,8 +1,6 @@
 //! The conformance suite of the store: one body per promise, run on SQLite and on PostgreSQL alike.
 //! Here are the macro that doubles a test and the small things the promises are told with.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 mod attachments;
 mod history;
 mod inbox;
@@ -118,14 +116,9 @@ fn picture(place: &Conversation) -> Attachment {
 
 /// One message of a batch. Its session is the filing's business, so any will do.
 fn note(place: &Conversation, shown_id: &str, text: &str) -> FiledMessage {
-    let message = NewMessage {
-        interface_message_id: Some(shown_id.into()),
-        ..said(place, SessionId::new(), text)
-    };
-    FiledMessage {
-        message,
-        attachments: Vec::new(),
-    }
+    let message =
+        NewMessage { interface_message_id: Some(shown_id.into()), ..said(place, SessionId::new(), text) };
+    FiledMessage { message, attachments: Vec::new() }
 }
 
 fn album_photo(place: &Conversation, shown_id: &str, album: &str) -> FiledMessage {
@@ -149,19 +142,11 @@ fn filing(place: &Conversation, messages: Vec<FiledMessage>) -> Filing {
 }
 
 fn update(key: &str) -> NewUpdate {
-    NewUpdate {
-        key: key.into(),
-        raw: format!(r#"{{"update_id":{key}}}"#),
-    }
+    NewUpdate { key: key.into(), raw: format!(r#"{{"update_id":{key}}}"#) }
 }
 
 fn text_send(text: &str) -> PlannedSend {
-    PlannedSend {
-        kind: SendKind::Text,
-        payload: json!({ "text": text }),
-        items: 1,
-        attachments: Vec::new(),
-    }
+    PlannedSend { kind: SendKind::Text, payload: json!({ "text": text }), items: 1, attachments: Vec::new() }
 }
 
 fn album_send(ids: &[AttachmentId]) -> PlannedSend {

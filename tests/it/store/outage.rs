@@ -25,11 +25,7 @@ async fn a_stopped_server_is_unavailable_and_verbs_work_again_when_it_is_back() 
 
     server.start_again();
     let new = store.receive_updates(&[update("1"), update("2")]).await.unwrap();
-    assert_eq!(
-        new.len(),
-        1,
-        "what was committed is still there, what failed is not"
-    );
+    assert_eq!(new.len(), 1, "what was committed is still there, what failed is not");
     assert_eq!(store.unhandled_updates().await.unwrap(), [kept, new].concat());
 }
 
@@ -52,11 +48,7 @@ async fn a_connection_killed_in_the_middle_of_a_verb_is_unavailable() {
         }
         assert!(!verb.is_finished(), "the table is locked, so nothing can be done");
     };
-    sqlx::query("SELECT pg_terminate_backend($1)")
-        .bind(pid)
-        .execute(&mut killer)
-        .await
-        .unwrap();
+    sqlx::query("SELECT pg_terminate_backend($1)").bind(pid).execute(&mut killer).await.unwrap();
     let killed = verb.await.unwrap();
     assert!(matches!(killed, Err(StoreError::Unavailable(_))), "{killed:?}");
 

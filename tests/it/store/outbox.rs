@@ -13,9 +13,7 @@ async fn next(store: &Store, place: &Conversation) -> Option<OutboxRow> {
 }
 
 async fn next_text(store: &Store, place: &Conversation) -> Option<String> {
-    next(store, place)
-        .await
-        .map(|send| send.payload["text"].as_str().unwrap().to_owned())
+    next(store, place).await.map(|send| send.payload["text"].as_str().unwrap().to_owned())
 }
 
 async fn claim_next(store: &Store, place: &Conversation) -> OutboxRow {

@@ -11,10 +11,7 @@ const SMALL_INDEXES: [&str; 4] = ["turn_open", "turn_running", "outbox_open", "o
 
 /// Statements that may take their time, by a part that is theirs alone, and why.
 const EXCUSED: [(&str, &str); 2] = [
-    (
-        "DELETE FROM inbox WHERE state = 'done'",
-        "the daily pruning, which keeps that table small",
-    ),
+    ("DELETE FROM inbox WHERE state = 'done'", "the daily pruning, which keeps that table small"),
     ("FROM people WHERE", "one row for each person who ever wrote"),
 ];
 
@@ -22,10 +19,7 @@ const EXCUSED: [(&str, &str); 2] = [
 fn literals(source: &str) -> Vec<String> {
     let literal = Regex::new(r#""((?:[^"\\]|\\[\s\S])*)""#).unwrap();
     let continued = Regex::new(r"\\\n\s*").unwrap();
-    literal
-        .captures_iter(source)
-        .map(|found| continued.replace_all(&found[1], "").into_owned())
-        .collect()
+    literal.captures_iter(source).map(|found| continued.replace_all(&found[1], "").into_owned()).collect()
 }
 
 /// The text of `const NAME: &str = "…"`.
@@ -37,9 +31,8 @@ fn constant(source: &str, name: &str) -> Option<String> {
 /// Every whole statement in `src/store/queries/`, with its constants filled in as for SQLite.
 fn statements() -> Vec<String> {
     let store = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store");
-    let shared = ["sqlite.rs", "queries/rows.rs"]
-        .map(|file| fs::read_to_string(store.join(file)).unwrap())
-        .concat();
+    let shared =
+        ["sqlite.rs", "queries/rows.rs"].map(|file| fs::read_to_string(store.join(file)).unwrap()).concat();
     let placeholder = Regex::new(r"\{([A-Z]+)\}").unwrap();
     let verb = Regex::new("^(SELECT|UPDATE|INSERT|DELETE) ").unwrap();
     let mut all = Vec::new();
@@ -62,10 +55,7 @@ fn reads_everything(step: &str) -> bool {
     let growing = Regex::new(
         r"^SCAN (m|h|a|f|i|t|p|o|r|w|x|message_history|message_chunks|message_attachments|attachment_metadata|session_metadata|turns|turn_inputs|inbox|outbox|people)( |$)",
     );
-    growing.unwrap().is_match(step)
-        && !SMALL_INDEXES
-            .iter()
-            .any(|index| step.ends_with(&format!(" {index}")))
+    growing.unwrap().is_match(step) && !SMALL_INDEXES.iter().any(|index| step.ends_with(&format!(" {index}")))
 }
 
 #[tokio::test]
@@ -82,20 +72,13 @@ async fn no_statement_reads_a_growing_table_from_end_to_end() {
         "user_id = $1 ORDER BY last_activity",
     ] {
         assert!(
-            statements
-                .iter()
-                .any(|sql| sql.replace("  ", " ").contains(known)),
+            statements.iter().any(|sql| sql.replace("  ", " ").contains(known)),
             "{known} was not found: {statements:#?}"
         );
     }
     let mut slow = Vec::new();
-    for sql in statements
-        .iter()
-        .filter(|sql| !EXCUSED.iter().any(|(part, _)| sql.contains(part)))
-    {
-        let plan = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}")))
-            .fetch_all(&mut conn)
-            .await;
+    for sql in statements.iter().filter(|sql| !EXCUSED.iter().any(|(part, _)| sql.contains(part))) {
+        let plan = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"))).fetch_all(&mut conn).await;
         let plan = plan.unwrap_or_else(|e| panic!("{e}: {sql}"));
         let steps: Vec<String> = plan.iter().map(|step| step.get("detail")).collect();
         if steps.iter().any(|step| reads_everything(step)) {

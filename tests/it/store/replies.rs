@@ -17,10 +17,7 @@ async fn bot_answers(
     pictures: &[Attachment],
     sends: &[(PlannedSend, &[&str])],
 ) -> MessageId {
-    store
-        .file(&filing(place, vec![note(place, "1", "please")]))
-        .await
-        .unwrap();
+    store.file(&filing(place, vec![note(place, "1", "please")])).await.unwrap();
     let turn = store.claim_turn().await.unwrap().unwrap();
     let made = NewMessage {
         turn_id: Some(turn.turn_id),
@@ -30,28 +27,17 @@ async fn bot_answers(
     let message = NewMessage {
         turn_id: Some(turn.turn_id),
         thread_root_id: Some(turn.thread_root_id),
-        attachments: sends
-            .iter()
-            .flat_map(|(send, _)| send.attachments.clone())
-            .collect(),
+        attachments: sends.iter().flat_map(|(send, _)| send.attachments.clone()).collect(),
         ..answered(place, turn.session_id, "Here you are.")
     };
     let planned: Vec<_> = sends.iter().map(|(send, _)| send.clone()).collect();
-    let finish = Finish {
-        turn: &turn,
-        state: TurnState::Done,
-        message: &message,
-        sends: &planned,
-        reply_to: None,
-    };
+    let finish =
+        Finish { turn: &turn, state: TurnState::Done, message: &message, sends: &planned, reply_to: None };
     let id = store.finish_turn(&finish).await.unwrap();
     for (_, shown) in sends {
         let send = store.next_send(place).await.unwrap().unwrap();
         assert!(store.claim_send(send.outbox_id).await.unwrap());
-        store
-            .send_done(&send, &shown.iter().map(|id| id.to_string()).collect::<Vec<_>>())
-            .await
-            .unwrap();
+        store.send_done(&send, &shown.iter().map(|id| id.to_string()).collect::<Vec<_>>()).await.unwrap();
     }
     id
 }

@@ -185,12 +185,7 @@ on_both! {
 #[tokio::test]
 async fn a_url_that_is_no_database_says_which_are() {
     for url in ["mysql://localhost/x", "data/photothread.db", ""] {
-        let Err(StoreError::Unusable(text)) = Store::open(url).await else {
-            panic!("{url:?} was opened")
-        };
-        assert!(
-            text.contains("sqlite://") && text.contains("postgres://"),
-            "{text}"
-        );
+        let Err(StoreError::Unusable(text)) = Store::open(url).await else { panic!("{url:?} was opened") };
+        assert!(text.contains("sqlite://") && text.contains("postgres://"), "{text}");
     }
 }

@@ -7,30 +7,15 @@ use photothread::domain::MessageId;
 async fn commits_are_durable_and_references_are_checked() {
     let home = tempfile::tempdir().unwrap();
     let store = sqlite_in(home.path()).await;
-    for (pragma, value) in [
-        ("journal_mode", "wal"),
-        ("synchronous", "2"),
-        ("foreign_keys", "1"),
-    ] {
-        let [writer, reader] = store
-            .sqlite_pragma(pragma)
-            .await
-            .unwrap()
-            .expect("this is SQLite");
+    for (pragma, value) in [("journal_mode", "wal"), ("synchronous", "2"), ("foreign_keys", "1")] {
+        let [writer, reader] = store.sqlite_pragma(pragma).await.unwrap().expect("this is SQLite");
         assert_eq!((writer.as_str(), reader.as_str()), (value, value), "{pragma}");
     }
     let nowhere = NewMessage {
         thread_root_id: Some(MessageId(99)),
-        ..said(
-            &chat(1),
-            store.ensure_session(&chat(1), &ann()).await.unwrap(),
-            "",
-        )
+        ..said(&chat(1), store.ensure_session(&chat(1), &ann()).await.unwrap(), "")
     };
-    assert!(
-        store.add_message(&nowhere).await.is_err(),
-        "a thread needs a root that exists"
-    );
+    assert!(store.add_message(&nowhere).await.is_err(), "a thread needs a root that exists");
 }
 
 #[tokio::test]
@@ -50,9 +35,7 @@ async fn a_reader_does_not_wait_for_a_writer() {
     use sqlx::Connection as _;
     let home = tempfile::tempdir().unwrap();
     let store = sqlite_in(home.path()).await;
-    let mut other = sqlx::SqliteConnection::connect(&sqlite_url(home.path()))
-        .await
-        .unwrap();
+    let mut other = sqlx::SqliteConnection::connect(&sqlite_url(home.path())).await.unwrap();
     let writing = other.begin_with("BEGIN IMMEDIATE").await.unwrap();
     assert_eq!(store.unhandled_updates().await.unwrap(), []);
     writing.rollback().await.unwrap();

@@ -78,12 +78,7 @@ async fn a_photo_never_joins_a_turn_that_is_just_being_started() {
     let url = database().await;
     let store = Store::open(&url).await.unwrap();
     let place = chat(1);
-    let first = store
-        .file(&filing(&place, vec![album_photo(&place, "1", "x")]))
-        .await
-        .unwrap()
-        .turn
-        .unwrap();
+    let first = store.file(&filing(&place, vec![album_photo(&place, "1", "x")])).await.unwrap().turn.unwrap();
 
     let mut other = PgConnection::connect(&url).await.unwrap();
     let mut claim = other.begin().await.unwrap();

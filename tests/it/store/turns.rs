@@ -7,12 +7,7 @@ use photothread::{
 };
 
 async fn filed_turn(store: &Store, place: &Conversation, shown_id: &str) -> TurnId {
-    store
-        .file(&filing(place, vec![note(place, shown_id, "please")]))
-        .await
-        .unwrap()
-        .turn
-        .unwrap()
+    store.file(&filing(place, vec![note(place, shown_id, "please")])).await.unwrap().turn.unwrap()
 }
 
 async fn claimed(store: &Store) -> Option<TurnId> {
@@ -35,13 +30,7 @@ async fn finish(
 ) -> Result<(), StoreError> {
     let message = last_word(turn);
     store
-        .finish_turn(&Finish {
-            turn,
-            state: TurnState::Done,
-            message: &message,
-            sends,
-            reply_to,
-        })
+        .finish_turn(&Finish { turn, state: TurnState::Done, message: &message, sends, reply_to })
         .await
         .map(drop)
 }

@@ -9,11 +9,7 @@ fn every_verb_of_the_store_is_in_this_suite() {
     let (_, table) = table.split_once("\nverbs! {").expect("the table of verbs");
     let verbs: Vec<&str> = table
         .lines()
-        .filter_map(|line| {
-            line.trim()
-                .strip_prefix("read ")
-                .or_else(|| line.trim().strip_prefix("write "))
-        })
+        .filter_map(|line| line.trim().strip_prefix("read ").or_else(|| line.trim().strip_prefix("write ")))
         .map(|line| line.split_once('(').expect("a verb has arguments").0)
         .collect();
     assert!(verbs.len() > 40, "the table was not understood: {verbs:?}");
@@ -24,12 +20,6 @@ fn every_verb_of_the_store_is_in_this_suite() {
         .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
         .map(|path| fs::read_to_string(path).unwrap())
         .collect();
-    let untested: Vec<_> = verbs
-        .into_iter()
-        .filter(|verb| !suite.contains(&format!(".{verb}(")))
-        .collect();
-    assert!(
-        untested.is_empty(),
-        "these verbs are never called on both databases: {untested:?}"
-    );
+    let untested: Vec<_> = verbs.into_iter().filter(|verb| !suite.contains(&format!(".{verb}("))).collect();
+    assert!(untested.is_empty(), "these verbs are never called on both databases: {untested:?}");
 }

@@ -17,10 +17,7 @@ async fn flood_control_counts_sends_of_one_chat() {
     bot.send_message(ChatId(1002), "not you").await.unwrap();
     for _ in 0..2 {
         let refused = bot.send_message(ANN, "hi").await;
-        assert!(
-            matches!(refused, Err(RequestError::RetryAfter(wait)) if wait.seconds() == 7),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Err(RequestError::RetryAfter(wait)) if wait.seconds() == 7), "{refused:?}");
     }
     let (_, me) = call(&world, "getMe", json!({})).await;
     assert_eq!(me["ok"], true);
@@ -35,10 +32,7 @@ async fn a_lost_request_did_nothing() {
     let ann = world.private_chat(user(1001, "Ann"));
     let bot = bot(&world);
     world.next("sendMessage").gets_lost();
-    assert!(matches!(
-        bot.send_message(ANN, "one").await,
-        Err(RequestError::Network(_))
-    ));
+    assert!(matches!(bot.send_message(ANN, "one").await, Err(RequestError::Network(_))));
     assert!(world.sends_to(1001).is_empty());
     bot.send_message(ANN, "two").await.unwrap();
     assert_eq!(ann.next_message().await.text, "two");
@@ -62,10 +56,7 @@ async fn server_errors_have_telegrams_shape_and_do_nothing() {
     world.next("sendMessage").answers(502);
     let (status, answer) = call(&world, "sendMessage", json!({ "chat_id": 1001, "text": "hi" })).await;
     assert_eq!(status, 502);
-    assert_eq!(
-        answer,
-        json!({ "ok": false, "error_code": 502, "description": "Bad Gateway" })
-    );
+    assert_eq!(answer, json!({ "ok": false, "error_code": 502, "description": "Bad Gateway" }));
     ann.has_nothing_more();
 }
 
@@ -112,10 +103,7 @@ async fn downloads_fail_wait_and_break_on_order() {
     let original = jpeg(200, 100);
     ann.sends_photo(original.clone(), "").await;
     let (_, updates) = call(&world, "getUpdates", json!({})).await;
-    let sizes = updates["result"][0]["message"]["photo"]
-        .as_array()
-        .unwrap()
-        .clone();
+    let sizes = updates["result"][0]["message"]["photo"].as_array().unwrap().clone();
     let id = FileId(sizes.last().unwrap()["file_id"].as_str().unwrap().into());
     let bot = bot(&world);
     let path = bot.get_file(id).await.unwrap().path.clone();

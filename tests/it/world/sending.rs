@@ -33,17 +33,10 @@ async fn a_text_reaches_its_chat_with_its_reply_and_shares_message_ids_with_peop
     let hello = ann.says("hello").await;
     let bot = bot(&world);
     let reply = ReplyParameters::new(MessageId(hello.message_id));
-    let sent = bot
-        .send_message(ANN, "hi Ann")
-        .reply_parameters(reply)
-        .await
-        .unwrap();
+    let sent = bot.send_message(ANN, "hi Ann").reply_parameters(reply).await.unwrap();
     assert_eq!(sent.reply_to_message().unwrap().text(), Some("hello"));
     let read = ann.next_message().await;
-    assert_eq!(
-        (read.message_id, read.text.as_str(), read.reply_to),
-        (2, "hi Ann", Some(1))
-    );
+    assert_eq!((read.message_id, read.text.as_str(), read.reply_to), (2, "hi Ann", Some(1)));
     assert_eq!(ann.says("and again").await.message_id, 3);
     ann.has_nothing_more();
 }
@@ -54,11 +47,7 @@ async fn a_photo_comes_back_in_sizes_with_the_largest_last_and_can_be_downloaded
     let ann = world.private_chat(user(1001, "Ann"));
     let bot = bot(&world);
     let original = jpeg(640, 480);
-    let sent = bot
-        .send_photo(ANN, InputFile::memory(original.clone()))
-        .caption("turned")
-        .await
-        .unwrap();
+    let sent = bot.send_photo(ANN, InputFile::memory(original.clone())).caption("turned").await.unwrap();
     let sizes = sent.photo().unwrap();
     let widths: Vec<u32> = sizes.iter().map(|size| size.width).collect();
     assert_eq!(widths, [90, 320, 640]);
@@ -72,10 +61,7 @@ async fn a_photo_comes_back_in_sizes_with_the_largest_last_and_can_be_downloaded
         assert_eq!((decoded.width(), decoded.height()), (size.width, size.height));
     }
     let read = ann.next_message().await;
-    assert_eq!(
-        (read.photo.as_deref(), read.caption.as_str()),
-        (Some(&original[..]), "turned")
-    );
+    assert_eq!((read.photo.as_deref(), read.caption.as_str()), (Some(&original[..]), "turned"));
 
     let again = InputFile::file_id(sizes[2].file.id.clone());
     bot.send_photo(ANN, again.clone()).await.unwrap();
@@ -94,22 +80,14 @@ async fn an_album_is_one_send_of_several_messages() {
     let bot = bot(&world);
     let (red, blue) = (jpeg_of(60, 40, [200, 0, 0]), jpeg_of(60, 40, [0, 0, 200]));
     let first = InputMediaPhoto::new(InputFile::memory(red.clone()).file_name("red.jpg")).caption("both");
-    let sent = bot
-        .send_media_group(ANN, [InputMedia::Photo(first), photo(blue.clone())].map(group))
-        .await
-        .unwrap();
+    let sent =
+        bot.send_media_group(ANN, [InputMedia::Photo(first), photo(blue.clone())].map(group)).await.unwrap();
     assert_eq!(sent[0].media_group_id(), sent[1].media_group_id());
     let album = ann.next_album().await;
     let ids: Vec<i32> = album.iter().map(|piece| piece.message_id).collect();
     assert_eq!(ids, [1, 2]);
-    assert_eq!(
-        [&album[0].photo, &album[1].photo].map(|p| p.as_deref().unwrap()),
-        [&red[..], &blue[..]]
-    );
-    assert_eq!(
-        (album[0].caption.as_str(), album[1].caption.as_str()),
-        ("both", "")
-    );
+    assert_eq!([&album[0].photo, &album[1].photo].map(|p| p.as_deref().unwrap()), [&red[..], &blue[..]]);
+    assert_eq!((album[0].caption.as_str(), album[1].caption.as_str()), ("both", ""));
     assert!(album[0].media_group_id.is_some());
 }
 
@@ -130,10 +108,7 @@ async fn albums_have_two_to_ten_items_of_kinds_that_mix_and_are_sent_whole_or_no
         (vec![], "there are no messages to send"),
         (photos(1), "too few messages to send as an album"),
         (photos(11), "too many messages to send as an album"),
-        (
-            vec![photo(small.clone()), document()],
-            "document can't be mixed with other media types",
-        ),
+        (vec![photo(small.clone()), document()], "document can't be mixed with other media types"),
         (
             vec![photo(small.clone()), photo(png(2100, 100))],
             "failed to send message #2 with the error message \\\"PHOTO_INVALID_DIMENSIONS\\\"",
@@ -144,13 +119,9 @@ async fn albums_have_two_to_ten_items_of_kinds_that_mix_and_are_sent_whole_or_no
         assert!(refused.contains(why), "{refused}");
     }
     assert!(world.sends_to(1001).is_empty());
-    bot.send_media_group(ANN, photos(10).into_iter().map(group))
-        .await
-        .unwrap();
+    bot.send_media_group(ANN, photos(10).into_iter().map(group)).await.unwrap();
     assert_eq!(ann.next_album().await.len(), 10);
-    bot.send_media_group(ANN, [document(), document()].map(group))
-        .await
-        .unwrap();
+    bot.send_media_group(ANN, [document(), document()].map(group)).await.unwrap();
     assert_eq!(ann.next_album().await[1].document.as_ref().unwrap().0, "x.txt");
 }
 
@@ -159,25 +130,13 @@ async fn texts_and_captions_are_counted_in_utf16_units() {
     let world = World::start().await;
     world.private_chat(user(1001, "Ann"));
     let bot = bot(&world);
-    assert_eq!(
-        api_error(bot.send_message(ANN, " \n ").await),
-        ApiError::MessageTextIsEmpty
-    );
+    assert_eq!(api_error(bot.send_message(ANN, " \n ").await), ApiError::MessageTextIsEmpty);
     bot.send_message(ANN, "😀".repeat(2048)).await.unwrap();
-    assert_eq!(
-        api_error(bot.send_message(ANN, "😀".repeat(2048) + "!").await),
-        ApiError::MessageIsTooLong
-    );
+    assert_eq!(api_error(bot.send_message(ANN, "😀".repeat(2048) + "!").await), ApiError::MessageIsTooLong);
     let small = InputFile::memory(jpeg(20, 20));
-    bot.send_photo(ANN, small.clone())
-        .caption("é".repeat(1024))
-        .await
-        .unwrap();
+    bot.send_photo(ANN, small.clone()).caption("é".repeat(1024)).await.unwrap();
     let refused = api_error(bot.send_photo(ANN, small).caption("é".repeat(1025)).await).to_string();
-    assert!(
-        refused.contains("Bad Request: message caption is too long"),
-        "{refused}"
-    );
+    assert!(refused.contains("Bad Request: message caption is too long"), "{refused}");
     let tags =
         json!({ "chat_id": 1001, "parse_mode": "HTML", "text": format!("<b>{}</b>", "x".repeat(4096)) });
     assert_eq!(call(&world, "sendMessage", tags).await.0, 200);
@@ -189,18 +148,9 @@ async fn entities_must_lie_inside_the_text_and_not_split_a_symbol() {
     let ann = world.private_chat(user(1001, "Ann"));
     let bold = |offset: i64, length: i64| json!({ "chat_id": 1001, "text": "a😀b", "entities": [{ "type": "bold", "offset": offset, "length": length }] });
     let cases = [
-        (
-            bold(0, 5),
-            "entity beginning at UTF-16 offset 0 ends after the end of the text at UTF-16 offset 5",
-        ),
-        (
-            bold(9, 1),
-            "entity begins after the end of the text at UTF-16 offset 9",
-        ),
-        (
-            bold(2, 1),
-            "entity begins in a middle of a UTF-16 symbol at byte offset 5",
-        ),
+        (bold(0, 5), "entity beginning at UTF-16 offset 0 ends after the end of the text at UTF-16 offset 5"),
+        (bold(9, 1), "entity begins after the end of the text at UTF-16 offset 9"),
+        (bold(2, 1), "entity begins in a middle of a UTF-16 symbol at byte offset 5"),
         (
             bold(1, 1),
             "entity beginning at UTF-16 offset 1 ends in a middle of a UTF-16 symbol at byte offset 5",
@@ -208,16 +158,10 @@ async fn entities_must_lie_inside_the_text_and_not_split_a_symbol() {
         (bold(-1, 1), "receive an entity with incorrect offset -1"),
     ];
     for (params, why) in cases {
-        assert_eq!(
-            refusal(&world, "sendMessage", params).await,
-            format!("Bad Request: {why}")
-        );
+        assert_eq!(refusal(&world, "sendMessage", params).await, format!("Bad Request: {why}"));
     }
     call(&world, "sendMessage", bold(1, 2)).await;
-    assert_eq!(
-        ann.next_message().await.entities,
-        [json!({ "type": "bold", "offset": 1, "length": 2 })]
-    );
+    assert_eq!(ann.next_message().await.entities, [json!({ "type": "bold", "offset": 1, "length": 2 })]);
 }
 
 #[tokio::test]
@@ -233,23 +177,13 @@ async fn broken_markup_is_refused_and_good_markup_becomes_entities() {
         ("Markdown", "a_b"),
     ] {
         let refused = refusal(&world, "sendMessage", marked(mode, text)).await;
-        assert!(
-            refused.starts_with("Bad Request: can't parse entities: "),
-            "{refused}"
-        );
+        assert!(refused.starts_with("Bad Request: can't parse entities: "), "{refused}");
     }
-    for (mode, text) in [
-        ("HTML", "so <b>bold</b>"),
-        ("MarkdownV2", "so *bold*"),
-        ("Markdown", "so *bold*"),
-    ] {
+    for (mode, text) in [("HTML", "so <b>bold</b>"), ("MarkdownV2", "so *bold*"), ("Markdown", "so *bold*")] {
         assert_eq!(call(&world, "sendMessage", marked(mode, text)).await.0, 200);
         let read = ann.next_message().await;
         assert_eq!(read.text, "so bold");
-        assert_eq!(
-            read.entities,
-            [json!({ "type": "bold", "offset": 3, "length": 4 })]
-        );
+        assert_eq!(read.entities, [json!({ "type": "bold", "offset": 3, "length": 4 })]);
     }
 }
 
@@ -259,16 +193,10 @@ async fn a_reply_to_an_unknown_message_is_refused_unless_it_may_go_alone() {
     let ann = world.private_chat(user(1001, "Ann"));
     let bot = bot(&world);
     let reply = ReplyParameters::new(MessageId(77));
-    let refused = bot
-        .send_message(ANN, "to whom?")
-        .reply_parameters(reply.clone())
-        .await;
+    let refused = bot.send_message(ANN, "to whom?").reply_parameters(reply.clone()).await;
     assert_eq!(api_error(refused), ApiError::MessageToReplyNotFound);
     ann.has_nothing_more();
-    bot.send_message(ANN, "anyway")
-        .reply_parameters(reply.allow_sending_without_reply())
-        .await
-        .unwrap();
+    bot.send_message(ANN, "anyway").reply_parameters(reply.allow_sending_without_reply()).await.unwrap();
     assert_eq!(ann.next_message().await.reply_to, None);
 }
 
@@ -291,22 +219,14 @@ async fn photos_telegram_could_not_show_are_refused_and_go_as_documents() {
         let (status, told) = world.refused_calls().pop().unwrap().answer.unwrap();
         assert!(status == 400 && told.contains(why), "{told}");
     }
-    bot.send_photo(ANN, InputFile::memory(png(2000, 100)))
-        .await
-        .unwrap();
+    bot.send_photo(ANN, InputFile::memory(png(2000, 100))).await.unwrap();
     assert!(ann.next_message().await.photo.is_some());
     let strip = png(2100, 100);
-    bot.send_document(ANN, InputFile::memory(strip.clone()).file_name("strip.png"))
-        .await
-        .unwrap();
+    bot.send_document(ANN, InputFile::memory(strip.clone()).file_name("strip.png")).await.unwrap();
     let (name, bytes) = ann.next_message().await.document.unwrap();
     assert_eq!((name.as_str(), &bytes[..]), ("strip.png", &strip[..]));
     let huge = InputFile::memory(vec![1; (50 << 20) + 1]).file_name("huge.bin");
-    assert!(
-        api_error(bot.send_document(ANN, huge).await)
-            .to_string()
-            .contains("Request Entity Too Large")
-    );
+    assert!(api_error(bot.send_document(ANN, huge).await).to_string().contains("Request Entity Too Large"));
 }
 
 #[tokio::test]
@@ -323,9 +243,7 @@ async fn files_over_20_mb_and_unknown_ids_cannot_be_fetched() {
         refusal(&world, "getFile", json!({ "file_id": "nope" })).await,
         "Bad Request: invalid file_id"
     );
-    let unknown = bot(&world)
-        .send_photo(ANN, InputFile::file_id(FileId("nope".into())))
-        .await;
+    let unknown = bot(&world).send_photo(ANN, InputFile::file_id(FileId("nope".into()))).await;
     assert_eq!(api_error(unknown), ApiError::WrongFileIdOrUrl);
 }
 
@@ -335,16 +253,10 @@ async fn closed_chats_unknown_chats_methods_and_tokens_are_refused() {
     let ann = world.private_chat(user(1001, "Ann"));
     let bot = bot(&world);
     ann.blocks_bot();
-    assert_eq!(
-        api_error(bot.send_message(ANN, "hello?").await),
-        ApiError::BotBlocked
-    );
+    assert_eq!(api_error(bot.send_message(ANN, "hello?").await), ApiError::BotBlocked);
     ann.unblocks_bot();
     bot.send_message(ANN, "hello!").await.unwrap();
-    assert_eq!(
-        api_error(bot.send_message(ChatId(5), "hello?").await),
-        ApiError::ChatNotFound
-    );
+    assert_eq!(api_error(bot.send_message(ChatId(5), "hello?").await), ApiError::ChatNotFound);
     assert_eq!(call(&world, "sendPigeon", json!({})).await.0, 404);
     let stranger =
         Bot::with_client("1:wrong", reqwest::Client::new()).set_api_url(world.api_url().parse().unwrap());
@@ -366,16 +278,10 @@ async fn messages_can_be_edited_once_changed_and_deleted_once() {
     bot.edit_message_text(ANN, sent.id).text("done").await.unwrap();
     assert_eq!(ann.next_edit().await.text, "done");
     assert_eq!(world.message(1001, sent.id.0).unwrap().text, "done");
-    let not_mine = bot
-        .edit_message_text(ANN, MessageId(theirs.message_id))
-        .text("yours")
-        .await;
+    let not_mine = bot.edit_message_text(ANN, MessageId(theirs.message_id)).text("yours").await;
     assert_eq!(api_error(not_mine), ApiError::MessageCantBeEdited);
     bot.delete_message(ANN, sent.id).await.unwrap();
-    assert_eq!(
-        api_error(bot.delete_message(ANN, sent.id).await),
-        ApiError::MessageToDeleteNotFound
-    );
+    assert_eq!(api_error(bot.delete_message(ANN, sent.id).await), ApiError::MessageToDeleteNotFound);
     assert_eq!(world.deleted_in(1001), [sent.id.0]);
 }
 
@@ -396,14 +302,8 @@ async fn the_small_methods_answer_what_teloxide_expects() {
     bot.send_chat_action(ANN, ChatAction::UploadPhoto).await.unwrap();
     assert_eq!(world.actions(1001), ["upload_photo"]);
     assert_eq!(bot.get_chat(ANN).await.unwrap().first_name(), Some("Ann"));
-    assert_eq!(
-        bot.get_chat(ChatId(trip.chat_id)).await.unwrap().title(),
-        Some("Trip")
-    );
-    let bob = bot
-        .get_chat_member(ChatId(trip.chat_id), UserId(1002))
-        .await
-        .unwrap();
+    assert_eq!(bot.get_chat(ChatId(trip.chat_id)).await.unwrap().title(), Some("Trip"));
+    let bob = bot.get_chat_member(ChatId(trip.chat_id), UserId(1002)).await.unwrap();
     assert!(bob.is_present());
 }
 
@@ -412,11 +312,8 @@ async fn a_group_that_gets_more_than_twenty_messages_a_minute_is_noticed() {
     let world = World::start().await;
     let trip = ChatId(world.group("Trip").chat_id);
     let bot = bot(&world);
-    let limits = RateLimits {
-        chat_per_second: usize::MAX,
-        overall_per_second: usize::MAX,
-        ..RateLimits::default()
-    };
+    let limits =
+        RateLimits { chat_per_second: usize::MAX, overall_per_second: usize::MAX, ..RateLimits::default() };
     for _ in 0..2 {
         let album = (0..10).map(|_| group(photo(jpeg(20, 20))));
         bot.send_media_group(trip, album).await.unwrap();

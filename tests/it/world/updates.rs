@@ -20,13 +20,7 @@ async fn messages(world: &World) -> Vec<Message> {
         UpdateKind::Message(message) => message,
         other => panic!("not a message: {other:?}"),
     };
-    bot(world)
-        .get_updates()
-        .await
-        .unwrap()
-        .into_iter()
-        .map(message)
-        .collect()
+    bot(world).get_updates().await.unwrap().into_iter().map(message).collect()
 }
 
 #[tokio::test]
@@ -36,15 +30,9 @@ async fn updates_come_again_until_a_higher_offset_confirms_them() {
     let first = ann.says("one").await.update_id.unwrap();
     let second = ann.says("two").await.update_id.unwrap();
     assert_eq!(updates(&world, json!({})).await.len(), 2);
-    assert_eq!(
-        updates(&world, json!({ "limit": 1 })).await[0]["update_id"],
-        first
-    );
+    assert_eq!(updates(&world, json!({ "limit": 1 })).await[0]["update_id"], first);
     assert_eq!(updates(&world, json!({})).await.len(), 2);
-    assert_eq!(
-        updates(&world, json!({ "offset": second })).await[0]["message"]["text"],
-        "two"
-    );
+    assert_eq!(updates(&world, json!({ "offset": second })).await[0]["message"]["text"], "two");
     world.wait_for_confirmed(first).await;
     assert_eq!(world.confirmed_offset(), second);
     assert_eq!(updates(&world, json!({})).await.len(), 1);
@@ -76,12 +64,7 @@ async fn a_second_poller_ends_the_first() {
         answer
     });
     assert_eq!(first.0, 409);
-    assert!(
-        first.1["description"]
-            .as_str()
-            .unwrap()
-            .starts_with("Conflict: terminated by other getUpdates")
-    );
+    assert!(first.1["description"].as_str().unwrap().starts_with("Conflict: terminated by other getUpdates"));
     assert_eq!(second.len(), 1);
 }
 
@@ -108,10 +91,7 @@ async fn a_reply_carries_the_whole_message_one_level_deep() {
     assert_eq!(original.photo().unwrap().last().unwrap().width, 400);
     assert_eq!(original.caption(), Some("look at 😀 this"));
     let nested = seen[2].reply_to_message().unwrap();
-    assert_eq!(
-        (nested.text(), nested.reply_to_message().is_some()),
-        (Some("rotate left"), false)
-    );
+    assert_eq!((nested.text(), nested.reply_to_message().is_some()), (Some("rotate left"), false));
     let quote = seen[3].quote().unwrap();
     assert_eq!((quote.text.as_str(), quote.position), ("this", 11));
 }
@@ -125,10 +105,7 @@ async fn an_album_is_one_update_each_with_the_caption_on_the_first() {
     let seen = messages(&world).await;
     let captions: Vec<_> = seen.iter().map(|message| message.caption()).collect();
     assert_eq!(captions, [Some("make them black and white"), None, None]);
-    assert!(
-        seen.iter()
-            .all(|message| message.media_group_id() == seen[0].media_group_id())
-    );
+    assert!(seen.iter().all(|message| message.media_group_id() == seen[0].media_group_id()));
     assert!(seen[0].media_group_id().is_some());
 }
 
@@ -149,18 +126,10 @@ async fn commands_and_mentions_get_their_entities() {
     let world = World::start().await;
     let trip = world.group("Trip");
     let ann = trip.member(user(1001, "Ann"));
-    ann.says(&format!(
-        "😀 @{} look, or /help@{} or /undo at a/b",
-        world.bot_name(),
-        world.bot_name()
-    ))
-    .await;
+    ann.says(&format!("😀 @{} look, or /help@{} or /undo at a/b", world.bot_name(), world.bot_name())).await;
     let seen = messages(&world).await;
     let entities = seen[0].parse_entities().unwrap();
-    let found: Vec<_> = entities
-        .iter()
-        .map(|entity| (entity.kind().clone(), entity.text()))
-        .collect();
+    let found: Vec<_> = entities.iter().map(|entity| (entity.kind().clone(), entity.text())).collect();
     let expected = [
         (MessageEntityKind::Mention, "@photothread_bot"),
         (MessageEntityKind::BotCommand, "/help@photothread_bot"),
@@ -176,25 +145,13 @@ async fn teloxide_understands_everything_people_send() {
     let ann = world.private_chat(user(1001, "Ann"));
     let document = ann.sends_document("notes.txt", "milk, eggs", "my list").await;
     ann.forwards(&document).await;
-    for kind in [
-        FileKind::Video,
-        FileKind::Audio,
-        FileKind::Voice,
-        FileKind::Sticker,
-        FileKind::VideoNote,
-    ] {
+    for kind in [FileKind::Video, FileKind::Audio, FileKind::Voice, FileKind::Sticker, FileKind::VideoNote] {
         ann.sends_file_of(kind, "bytes", "").await;
     }
     ann.sends_file_of(FileKind::Animation, "bytes", "").await;
     let seen = messages(&world).await;
-    assert_eq!(
-        seen[0].document().unwrap().file_name.as_deref(),
-        Some("notes.txt")
-    );
-    assert_eq!(
-        seen[1].document().unwrap().file.id,
-        seen[0].document().unwrap().file.id
-    );
+    assert_eq!(seen[0].document().unwrap().file_name.as_deref(), Some("notes.txt"));
+    assert_eq!(seen[1].document().unwrap().file.id, seen[0].document().unwrap().file.id);
     assert!(seen[1].forward_origin().is_some());
     assert!(seen[2].video().is_some() && seen[3].audio().is_some() && seen[4].voice().is_some());
     assert!(seen[5].sticker().is_some() && seen[6].video_note().is_some() && seen[7].animation().is_some());
@@ -222,16 +179,11 @@ async fn a_pressed_button_waits_for_its_one_answer() {
     let ann = world.private_chat(user(1001, "Ann"));
     let bot = bot(&world);
     let keyboard = InlineKeyboardMarkup::new([[InlineKeyboardButton::callback("Undo", "undo:1")]]);
-    bot.send_message(ChatId(1001), "done")
-        .reply_markup(keyboard)
-        .await
-        .unwrap();
+    bot.send_message(ChatId(1001), "done").reply_markup(keyboard).await.unwrap();
     let answer = ann.next_message().await;
     let press = ann.presses(&answer, answer.button("Undo")).await;
     let seen = bot.get_updates().await.unwrap();
-    let UpdateKind::CallbackQuery(query) = &seen[0].kind else {
-        panic!("{seen:?}")
-    };
+    let UpdateKind::CallbackQuery(query) = &seen[0].kind else { panic!("{seen:?}") };
     assert_eq!(query.data.as_deref(), Some("undo:1"));
     bot.answer_callback_query(query.id.clone()).await.unwrap();
     world.wait_for_callback_answer(&press).await;

@@ -8,22 +8,13 @@ const A: &str = "00000000-0000-0000-0000-000000000001";
 const B: &str = "00000000-0000-0000-0000-000000000002";
 
 fn sent(messages: Vec<PromptMessage>, pictures: &[u128]) -> Value {
-    let pictures = pictures
-        .iter()
-        .map(|n| (picture(*n).attachment_id, format!("data:{n}")))
-        .collect();
-    let prompt = Prompt {
-        messages,
-        ..Prompt::default()
-    };
+    let pictures = pictures.iter().map(|n| (picture(*n).attachment_id, format!("data:{n}"))).collect();
+    let prompt = Prompt { messages, ..Prompt::default() };
     request("m", &prompt, &pictures)["messages"].take()
 }
 
 fn answer(message: Value) -> Result<Completion, ProviderError> {
-    completion(
-        "m",
-        &json!({"id": "r1", "choices": [{"message": message, "finish_reason": "stop"}]}),
-    )
+    completion("m", &json!({"id": "r1", "choices": [{"message": message, "finish_reason": "stop"}]}))
 }
 
 #[test]
@@ -32,13 +23,7 @@ fn a_whole_turn_is_sent_as_the_api_wants_it() {
         system: "Be kind.".into(),
         messages: vec![
             user("crop both", vec![picture(1)]),
-            assistant(
-                "On it.",
-                vec![
-                    call("c1", "crop_image", "{\"a\": 1}"),
-                    call("c2", "crop_image", "{}"),
-                ],
-            ),
+            assistant("On it.", vec![call("c1", "crop_image", "{\"a\": 1}"), call("c2", "crop_image", "{}")]),
             tool("c1", "one"),
             tool("c2", "two"),
         ],
@@ -77,10 +62,7 @@ fn a_whole_turn_is_sent_as_the_api_wants_it() {
 
 #[test]
 fn without_tools_or_system_prompt_neither_is_mentioned() {
-    let prompt = Prompt {
-        messages: vec![user("hi", vec![])],
-        ..Prompt::default()
-    };
+    let prompt = Prompt { messages: vec![user("hi", vec![])], ..Prompt::default() };
     let expected = json!({"model": "m", "stream": false, "messages": [{"role": "user", "content": "hi"}]});
     assert_eq!(request("m", &prompt, &Pictures::new()), expected);
 }
@@ -114,10 +96,7 @@ fn a_call_without_a_result_directly_after_it_is_interrupted_and_stray_results_ar
 #[test]
 fn an_assistant_that_neither_spoke_nor_called_is_not_sent() {
     assert_eq!(sent(vec![assistant("", vec![])], &[]), json!([]));
-    assert_eq!(
-        sent(vec![assistant("hi", vec![])], &[]),
-        json!([{"role": "assistant", "content": "hi"}])
-    );
+    assert_eq!(sent(vec![assistant("hi", vec![])], &[]), json!([{"role": "assistant", "content": "hi"}]));
 }
 
 #[test]
@@ -127,16 +106,9 @@ fn what_the_model_made_up_is_made_legal_before_it_goes_back() {
             .take()
     };
     for broken in ["", "{\"a\":", "[1]", "null", "crop it"] {
-        assert_eq!(
-            sent_back("crop", broken),
-            json!({"name": "crop", "arguments": "{}"}),
-            "{broken:?}"
-        );
+        assert_eq!(sent_back("crop", broken), json!({"name": "crop", "arguments": "{}"}), "{broken:?}");
     }
-    assert_eq!(
-        sent_back("fn.crop ü", "{ }"),
-        json!({"name": "fn_crop__", "arguments": "{ }"})
-    );
+    assert_eq!(sent_back("fn.crop ü", "{ }"), json!({"name": "fn_crop__", "arguments": "{ }"}));
     assert_eq!(sent_back("", "{}")["name"], "unnamed");
     assert_eq!(sent_back(&"x".repeat(99), "{}")["name"], "x".repeat(64));
 }
@@ -146,19 +118,12 @@ fn only_the_last_user_message_shows_pixels_and_at_most_six() {
     let album: Vec<_> = (1..=8).map(picture).collect();
     let all: Vec<u128> = (1..=8).collect();
     let messages = sent(
-        vec![
-            user("old", vec![picture(1)]),
-            user("new", album),
-            assistant("", vec![call("c", "look", "{}")]),
-        ],
+        vec![user("old", vec![picture(1)]), user("new", album), assistant("", vec![call("c", "look", "{}")])],
         &all,
     );
     assert_eq!(messages[0]["content"], "old");
     let parts = messages[1]["content"].as_array().unwrap();
-    let urls: Vec<_> = parts
-        .iter()
-        .filter_map(|part| part["image_url"]["url"].as_str())
-        .collect();
+    let urls: Vec<_> = parts.iter().filter_map(|part| part["image_url"]["url"].as_str()).collect();
     assert_eq!(urls, ["data:1", "data:2", "data:3", "data:4", "data:5", "data:6"]);
 }
 
@@ -169,18 +134,12 @@ fn a_picture_that_could_not_be_loaded_does_not_lend_its_id_to_the_next() {
     let pixels = json!({"type": "image_url", "image_url": {"url": "data:2"}});
     assert_eq!(messages[0]["content"], json!([label, pixels]));
     let marker = format!("[Attachment ID: {A}]");
-    assert_eq!(
-        sent(vec![user(&marker, vec![picture(1)])], &[])[0]["content"],
-        json!(marker)
-    );
+    assert_eq!(sent(vec![user(&marker, vec![picture(1)])], &[])[0]["content"], json!(marker));
 }
 
 #[test]
 fn a_file_that_is_no_picture_is_never_shown() {
-    let pdf = Attachment {
-        mime_type: "application/pdf".into(),
-        ..picture(1)
-    };
+    let pdf = Attachment { mime_type: "application/pdf".into(), ..picture(1) };
     assert_eq!(sent(vec![user("read", vec![pdf])], &[1])[0]["content"], "read");
 }
 
@@ -223,11 +182,7 @@ fn dialects_of_other_servers_are_read_too() {
     let ids: std::collections::HashSet<_> = read.iter().map(|call| &call.id).collect();
     assert_eq!(ids.len(), 4);
     assert!(ids.iter().all(|id| (1..=40).contains(&id.len())));
-    assert_eq!(
-        answer(calls).unwrap().tool_calls,
-        read,
-        "made-up ids are the same each time"
-    );
+    assert_eq!(answer(calls).unwrap().tool_calls, read, "made-up ids are the same each time");
 }
 
 #[test]
@@ -241,10 +196,7 @@ fn a_refusal_is_a_refusal_in_every_shape() {
     for result in refused {
         assert!(matches!(result, Err(ProviderError::Refused)), "{result:?}");
     }
-    assert_eq!(
-        answer(json!({"content": "Yes.", "refusal": ""})).unwrap().text,
-        "Yes."
-    );
+    assert_eq!(answer(json!({"content": "Yes.", "refusal": ""})).unwrap().text, "Yes.");
 }
 
 #[test]
@@ -272,10 +224,7 @@ fn garbage_is_a_bad_answer_and_never_a_panic() {
     ];
     for response in garbage {
         let result = completion("m", &response);
-        assert!(
-            matches!(result, Err(ProviderError::BadAnswer(_))),
-            "{response}: {result:?}"
-        );
+        assert!(matches!(result, Err(ProviderError::BadAnswer(_))), "{response}: {result:?}");
     }
 }
 
@@ -287,25 +236,13 @@ fn faults_are_found_wherever_servers_put_them() {
         found(json!({"error": {"message": "m", "type": "t", "code": "c", "param": null}})),
         is(None, "c t", "m")
     );
-    assert_eq!(
-        found(json!({"error": "no such model"})),
-        is(None, "", "no such model")
-    );
-    assert_eq!(
-        found(json!({"error": {"message": "slow", "code": 429}})),
-        is(Some(429), "", "slow")
-    );
+    assert_eq!(found(json!({"error": "no such model"})), is(None, "", "no such model"));
+    assert_eq!(found(json!({"error": {"message": "slow", "code": 429}})), is(Some(429), "", "slow"));
     assert_eq!(
         found(json!({"choices": [{"error": {"message": "up", "code": 502}}]})),
         is(Some(502), "", "up")
     );
-    assert_eq!(
-        found(json!({"object": "error", "message": "v", "code": 400})),
-        is(Some(400), "", "v")
-    );
-    assert_eq!(
-        found(json!({"error": null, "choices": [{"message": {"content": "hi"}}]})),
-        None
-    );
+    assert_eq!(found(json!({"object": "error", "message": "v", "code": 400})), is(Some(400), "", "v"));
+    assert_eq!(found(json!({"error": null, "choices": [{"message": {"content": "hi"}}]})), None);
     assert_eq!(found(json!([1])), None);
 }

@@ -6,11 +6,7 @@ use crate::providers::Focus;
 use chrono::{DateTime, TimeDelta};
 
 fn sent(names: &str, said: &str) -> Focus {
-    Focus {
-        said: said.into(),
-        sent: photos(names),
-        ..Focus::default()
-    }
+    Focus { said: said.into(), sent: photos(names), ..Focus::default() }
 }
 
 /// A reply to `b` of the album `a b c`.
@@ -25,11 +21,7 @@ fn reply_in_album(said: &str) -> Focus {
 }
 
 fn recent(newest_first: Vec<Attachment>, said: &str) -> Focus {
-    Focus {
-        said: said.into(),
-        recent: newest_first,
-        ..Focus::default()
-    }
+    Focus { said: said.into(), recent: newest_first, ..Focus::default() }
 }
 
 #[test]
@@ -50,31 +42,16 @@ fn words_with_an_album_mean_all_of_it_unless_they_choose() {
         ("resize photo 1 to 800", "resize a longest=800"),
         ("flip all of them", "flip a b c horizontal"),
         ("crop every photo to a square", "crop a b c 1:1"),
-        (
-            "rotate the first left and the second right",
-            "rotate a 270 | rotate b 90",
-        ),
-        (
-            "crop the first to a square and make it sepia",
-            "crop a 1:1 | filter a1 sepia",
-        ),
-        (
-            "crop the first to a square, then make them all sepia",
-            "crop a 1:1 | filter a1 b c sepia",
-        ),
-        (
-            "crop them to a square, then make them sepia",
-            "crop a b c 1:1 | filter a1 b1 c1 sepia",
-        ),
+        ("rotate the first left and the second right", "rotate a 270 | rotate b 90"),
+        ("crop the first to a square and make it sepia", "crop a 1:1 | filter a1 sepia"),
+        ("crop the first to a square, then make them all sepia", "crop a 1:1 | filter a1 b c sepia"),
+        ("crop them to a square, then make them sepia", "crop a b c 1:1 | filter a1 b1 c1 sepia"),
         ("send photo 2", "send b"),
         ("flip 1 and 3", "flip a c horizontal"),
         ("flip all but the second", "flip a c horizontal"),
         ("rotate all except photo 1 left", "rotate b c 270"),
         ("what is this", "get a | get b | get c"),
-        (
-            "highlight the middle third of the third photo",
-            "highlight c [333 333 667 667]",
-        ),
+        ("highlight the middle third of the third photo", "highlight c [333 333 667 667]"),
     ] {
         assert_eq!(play(sent("a b c", said)).calls, expected, "{said}");
     }
@@ -95,29 +72,17 @@ fn a_reply_to_one_photo_of_an_album_means_that_one_unless_they_say_more() {
 
 #[test]
 fn a_photo_sent_along_goes_before_the_one_replied_to() {
-    let focus = Focus {
-        sent: photos("s"),
-        ..reply_in_album("flip")
-    };
+    let focus = Focus { sent: photos("s"), ..reply_in_album("flip") };
     assert_eq!(play(focus).calls, "flip s horizontal");
-    let focus = Focus {
-        sent: vec![file("t", "text/plain")],
-        ..reply_in_album("flip")
-    };
+    let focus = Focus { sent: vec![file("t", "text/plain")], ..reply_in_album("flip") };
     assert_eq!(play(focus).calls, "flip b horizontal");
 }
 
 #[test]
 fn without_reply_or_photo_the_newest_is_meant() {
     assert_eq!(play(recent(photos("c b a"), "flip")).calls, "flip c horizontal");
-    assert_eq!(
-        play(recent(photos("c b a"), "flip the second")).calls,
-        "flip b horizontal"
-    );
-    assert_eq!(
-        play(recent(photos("c b a"), "flip them all")).calls,
-        "flip a b c horizontal"
-    );
+    assert_eq!(play(recent(photos("c b a"), "flip the second")).calls, "flip b horizontal");
+    assert_eq!(play(recent(photos("c b a"), "flip them all")).calls, "flip a b c horizontal");
     let mut files = vec![file("t", "text/plain")];
     files.extend(photos("b a"));
     assert_eq!(play(recent(files.clone(), "flip")).calls, "flip b horizontal");
@@ -130,10 +95,7 @@ fn all_means_what_came_together_not_everything_ever_sent() {
     for (file, minutes) in files.iter_mut().zip([60, 60, 0, 0]) {
         file.created_at = DateTime::UNIX_EPOCH + TimeDelta::minutes(minutes);
     }
-    assert_eq!(
-        play(recent(files.clone(), "flip both")).calls,
-        "flip c d horizontal"
-    );
+    assert_eq!(play(recent(files.clone(), "flip both")).calls, "flip c d horizontal");
     assert_eq!(play(recent(files, "flip the fourth")).calls, "flip d horizontal");
 }
 
@@ -144,10 +106,7 @@ fn steps_on_the_way_to_a_result_are_not_counted() {
         made.source = AttachmentSource::Tool;
     }
     files[0].parents = vec![files[1].attachment_id];
-    assert_eq!(
-        play(recent(files.clone(), "flip them all")).calls,
-        "flip d horizontal"
-    );
+    assert_eq!(play(recent(files.clone(), "flip them all")).calls, "flip d horizontal");
     assert_eq!(play(recent(files, "flip photo 2")).calls, "flip b horizontal");
 }
 
@@ -156,10 +115,7 @@ fn a_number_too_high_says_how_many_there_are() {
     let played = play(sent("a b", "flip the fifth photo"));
     assert_eq!(
         (played.calls.as_str(), played.text.as_str()),
-        (
-            "",
-            "There are only 2 photos in your message. Which one do you mean?"
-        )
+        ("", "There are only 2 photos in your message. Which one do you mean?")
     );
 }
 
@@ -168,18 +124,10 @@ fn other_files_are_left_out_of_edits_and_said_so() {
     let pdf = || file("p", "application/pdf");
     let mut files = photos("a b");
     files.insert(1, pdf());
-    let played = play(Focus {
-        said: "flip the second".into(),
-        sent: files.clone(),
-        ..Focus::default()
-    });
+    let played = play(Focus { said: "flip the second".into(), sent: files.clone(), ..Focus::default() });
     assert_eq!(played.calls, "flip b horizontal");
     assert!(played.text.contains("left out 1 file"), "{}", played.text);
-    let played = play(Focus {
-        said: "send them all".into(),
-        sent: files,
-        ..Focus::default()
-    });
+    let played = play(Focus { said: "send them all".into(), sent: files, ..Focus::default() });
     assert_eq!(played.calls, "send a p b");
 
     let only_pdf = |said: &str| Focus {
@@ -198,30 +146,17 @@ fn other_files_are_left_out_of_edits_and_said_so() {
 #[test]
 fn with_no_picture_anywhere_it_asks_for_one() {
     let played = play(recent(Vec::new(), "make it black and white"));
-    assert!(
-        played.text.contains("Send me one, or reply to one"),
-        "{}",
-        played.text
-    );
+    assert!(played.text.contains("Send me one, or reply to one"), "{}", played.text);
 }
 
 #[test]
 fn photos_without_words_are_welcomed_with_ideas() {
     let one = play(sent("a", "")).text;
-    assert!(
-        one.starts_with("Got your photo. Reply to it") && one.contains("- crop to a square"),
-        "{one}"
-    );
+    assert!(one.starts_with("Got your photo. Reply to it") && one.contains("- crop to a square"), "{one}");
     let album = play(sent("a b c", " 🙂 ")).text;
     assert!(album.starts_with("Got 3 photos."), "{album}");
     let caption = play(sent("a", "our old house")).text;
-    assert!(
-        caption.contains("“our old house”") && caption.starts_with("Got your photo"),
-        "{caption}"
-    );
-    let file_only = Focus {
-        sent: vec![file("p", "application/pdf")],
-        ..Focus::default()
-    };
+    assert!(caption.contains("“our old house”") && caption.starts_with("Got your photo"), "{caption}");
+    let file_only = Focus { sent: vec![file("p", "application/pdf")], ..Focus::default() };
     assert!(play(file_only).text.starts_with("Got your file"));
 }

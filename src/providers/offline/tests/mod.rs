@@ -30,10 +30,7 @@ const TOOLS: [&str; 11] = [
 
 fn id(name: &str) -> AttachmentId {
     let mut bytes = [0; 16];
-    bytes
-        .iter_mut()
-        .zip(name.bytes())
-        .for_each(|(to, from)| *to = from);
+    bytes.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
     AttachmentId(Uuid::from_bytes(bytes))
 }
 
@@ -63,33 +60,18 @@ fn file(name: &str, mime_type: &str) -> Attachment {
 
 /// "a b c" as pictures.
 fn photos(names: &str) -> Vec<Attachment> {
-    names
-        .split_whitespace()
-        .map(|name| file(name, "image/jpeg"))
-        .collect()
+    names.split_whitespace().map(|name| file(name, "image/jpeg")).collect()
 }
 
 fn reply_to_a(said: &str) -> Focus {
-    Focus {
-        said: said.into(),
-        replied: photos("a"),
-        album: photos("a"),
-        ..Focus::default()
-    }
+    Focus { said: said.into(), replied: photos("a"), album: photos("a"), ..Focus::default() }
 }
 
 fn prompt(focus: Focus) -> Prompt {
-    let tools = TOOLS.map(|name| ToolSpec {
-        name,
-        description: "",
-        parameters: Value::Null,
-    });
+    let tools = TOOLS.map(|name| ToolSpec { name, description: "", parameters: Value::Null });
     let text = focus.said.clone();
     Prompt {
-        messages: vec![PromptMessage::User {
-            text,
-            images: Vec::new(),
-        }],
+        messages: vec![PromptMessage::User { text, images: Vec::new() }],
         tools: tools.into(),
         focus,
         ..Prompt::default()
@@ -99,22 +81,13 @@ fn prompt(focus: Focus) -> Prompt {
 fn complete(prompt: &Prompt) -> Completion {
     static OFFLINE: LazyLock<Offline> = LazyLock::new(|| Offline::new().unwrap());
     let completion = block_on(OFFLINE.complete(prompt)).unwrap();
-    assert_ne!(
-        completion.text.is_empty(),
-        completion.tool_calls.is_empty(),
-        "either words or calls"
-    );
+    assert_ne!(completion.text.is_empty(), completion.tool_calls.is_empty(), "either words or calls");
     completion
 }
 
 fn ids(arguments: &Value) -> Vec<String> {
-    let list = |key: &str| {
-        arguments[key]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(|id| id.as_str().unwrap().to_owned())
-    };
+    let list =
+        |key: &str| arguments[key].as_array().into_iter().flatten().map(|id| id.as_str().unwrap().to_owned());
     let one = arguments["attachment_id"].as_str().map(str::to_owned);
     list("images").chain(list("attachment_ids")).chain(one).collect()
 }
@@ -129,15 +102,12 @@ fn pretend(call: &ToolCall) -> String {
     let arguments: Value = serde_json::from_str(&call.arguments).unwrap();
     match call.name.as_str() {
         "attach_to_response" => "Will be sent.".into(),
-        "list_attachments" => format!(
-            "- [{}] a.jpg (image/jpeg) - now\n- [{}] b.txt (text/plain) - now",
-            id("a"),
-            id("b")
-        ),
-        "get_attachment_info" => format!(
-            "attachment_id: {}\ntype: image/jpeg\nsize: 4000 × 3000",
-            ids(&arguments)[0]
-        ),
+        "list_attachments" => {
+            format!("- [{}] a.jpg (image/jpeg) - now\n- [{}] b.txt (text/plain) - now", id("a"), id("b"))
+        }
+        "get_attachment_info" => {
+            format!("attachment_id: {}\ntype: image/jpeg\nsize: 4000 × 3000", ids(&arguments)[0])
+        }
         "read_text_attachment" => "hello ```world```".into(),
         _ => ids(&arguments)
             .iter()
@@ -151,11 +121,8 @@ fn noted(call: &ToolCall) -> String {
     let arguments: Value = serde_json::from_str(&call.arguments).unwrap();
     let mut parts = vec![call.name.split('_').next().unwrap().replace("attach", "send")];
     parts.extend(ids(&arguments).iter().map(|id| name(id)));
-    let corners = |region: &Value| {
-        ["left", "top", "right", "bottom"]
-            .map(|side| region[side].to_string())
-            .join(" ")
-    };
+    let corners =
+        |region: &Value| ["left", "top", "right", "bottom"].map(|side| region[side].to_string()).join(" ");
     for region in arguments["regions"].as_array().into_iter().flatten() {
         let mut mark = corners(region);
         for (key, quote) in [("color", ""), ("label", "'"), ("shape", "")] {
@@ -168,18 +135,9 @@ fn noted(call: &ToolCall) -> String {
     if arguments["region"].is_object() {
         parts.push(format!("[{}]", corners(&arguments["region"])));
     }
-    for key in [
-        "aspect",
-        "degrees",
-        "direction",
-        "filter",
-        "to",
-        "width",
-        "height",
-        "longest",
-        "percent",
-        "grep",
-    ] {
+    for key in
+        ["aspect", "degrees", "direction", "filter", "to", "width", "height", "longest", "percent", "grep"]
+    {
         match &arguments[key] {
             Value::Null => {}
             Value::String(text) => parts.push(text.clone()),
@@ -200,10 +158,7 @@ fn play_with(mut prompt: Prompt, tool: impl Fn(&ToolCall) -> String) -> Played {
     for _ in 0..30 {
         let completion = complete(&prompt);
         if completion.tool_calls.is_empty() {
-            return Played {
-                calls: calls.join(" | "),
-                text: completion.text,
-            };
+            return Played { calls: calls.join(" | "), text: completion.text };
         }
         for call in &completion.tool_calls {
             assert!(seen.insert(call.id.clone()), "{} was used twice", call.id);

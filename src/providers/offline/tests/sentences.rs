@@ -7,58 +7,31 @@ use futures::executor::block_on;
 /// Said in reply to the photo `a`; nothing is done if the right side is empty.
 const SENTENCES: &[(&str, &str)] = &[
     // Highlights
-    (
-        "highlight the top left in red, call it eagle",
-        "highlight a [0 0 500 500 red 'eagle']",
-    ),
-    (
-        "Highlight the top left. Call it Eagle please!",
-        "highlight a [0 0 500 500 'Eagle']",
-    ),
-    (
-        "circle the middle in blue",
-        "highlight a [250 250 750 750 blue ellipse]",
-    ),
+    ("highlight the top left in red, call it eagle", "highlight a [0 0 500 500 red 'eagle']"),
+    ("Highlight the top left. Call it Eagle please!", "highlight a [0 0 500 500 'Eagle']"),
+    ("circle the middle in blue", "highlight a [250 250 750 750 blue ellipse]"),
     (
         "put a yellow box around the right half labelled 'door'",
         "highlight a [500 0 1000 1000 yellow 'door' rectangle]",
     ),
-    (
-        "put a red square around the bottom right",
-        "highlight a [500 500 1000 1000 red rectangle]",
-    ),
+    ("put a red square around the bottom right", "highlight a [500 500 1000 1000 red rectangle]"),
     ("spotlight the centre", "highlight a [250 250 750 750 spotlight]"),
     ("mark the bottom third", "highlight a [0 667 1000 1000]"),
-    (
-        "mark the top left third in green",
-        "highlight a [0 0 333 333 green]",
-    ),
+    ("mark the top left third in green", "highlight a [0 0 333 333 green]"),
     ("pls highlight the centre third", "highlight a [333 333 667 667]"),
     ("highlight the upper right", "highlight a [500 0 1000 500]"),
     ("highlight the top-right quarter", "highlight a [500 0 1000 500]"),
     ("highlight the left quarter", "highlight a [0 0 250 1000]"),
     ("highlight the left side", "highlight a [0 0 500 1000]"),
-    (
-        "highlight the bottom edge in pink",
-        "highlight a [0 850 1000 1000 pink]",
-    ),
+    ("highlight the bottom edge in pink", "highlight a [0 850 1000 1000 pink]"),
     ("highlight the top middle", "highlight a [250 0 750 500]"),
     ("highlight everything", "highlight a [0 0 1000 1000]"),
     ("highlight it in red", "highlight a [0 0 1000 1000 red]"),
     ("highlight the top 20% in cyan", "highlight a [0 0 1000 200 cyan]"),
-    (
-        "highlight the left half of the top third",
-        "highlight a [0 0 500 333]",
-    ),
+    ("highlight the left half of the top third", "highlight a [0 0 500 333]"),
     ("highlight the left two thirds", "highlight a [0 0 667 1000]"),
-    (
-        "highlight from 100,200 to 400,500",
-        "highlight a [100 200 400 500]",
-    ),
-    (
-        "highlight from 10%, 20% to 40%, 50% in #FF8800",
-        "highlight a [100 200 400 500 #ff8800]",
-    ),
+    ("highlight from 100,200 to 400,500", "highlight a [100 200 400 500]"),
+    ("highlight from 10%, 20% to 40%, 50% in #FF8800", "highlight a [100 200 400 500 #ff8800]"),
     (
         "highlight the top left and the bottom right in green",
         "highlight a [0 0 500 500 green] [500 500 1000 1000 green]",
@@ -79,36 +52,15 @@ const SENTENCES: &[(&str, &str)] = &[
         "circle the left in red and name it “salt and pepper”",
         "highlight a [0 0 500 1000 red 'salt and pepper' ellipse]",
     ),
-    (
-        "highlight the left and call it salt and pepper",
-        "highlight a [0 0 500 1000 'salt and pepper']",
-    ),
-    (
-        "highlight the left as bald eagle in red",
-        "highlight a [0 0 500 1000 red 'bald eagle']",
-    ),
-    (
-        "highlight the left, call it top gun",
-        "highlight a [0 0 500 1000 'top gun']",
-    ),
+    ("highlight the left and call it salt and pepper", "highlight a [0 0 500 1000 'salt and pepper']"),
+    ("highlight the left as bald eagle in red", "highlight a [0 0 500 1000 red 'bald eagle']"),
+    ("highlight the left, call it top gun", "highlight a [0 0 500 1000 'top gun']"),
     ("label the top left as nest", "highlight a [0 0 500 500 'nest']"),
-    (
-        "highlight the left and make it red",
-        "highlight a [0 0 500 1000 red]",
-    ),
+    ("highlight the left and make it red", "highlight a [0 0 500 1000 red]"),
     ("highlight the eagle in the top left", "highlight a [0 0 500 500]"),
-    (
-        "could you higlight the midle in grey",
-        "highlight a [250 250 750 750 gray]",
-    ),
-    (
-        "highlight the upper left and lower right corners",
-        "highlight a [0 0 500 500] [500 500 1000 1000]",
-    ),
-    (
-        "circle the left and label it as my dog",
-        "highlight a [0 0 500 1000 'my dog' ellipse]",
-    ),
+    ("could you higlight the midle in grey", "highlight a [250 250 750 750 gray]"),
+    ("highlight the upper left and lower right corners", "highlight a [0 0 500 500] [500 500 1000 1000]"),
+    ("circle the left and label it as my dog", "highlight a [0 0 500 1000 'my dog' ellipse]"),
     ("highlight the eagle", ""),
     ("highlight from 100,200 to 4000,5000", ""),
     // Crops
@@ -118,10 +70,7 @@ const SENTENCES: &[(&str, &str)] = &[
     ("crop to 4 by 3", "crop a 4:3"),
     ("crop the left half", "crop a [0 0 500 1000]"),
     ("cut out the middle third", "crop a [333 333 667 667]"),
-    (
-        "crop the left half to a square",
-        "crop a [0 0 500 1000] | crop a1 1:1",
-    ),
+    ("crop the left half to a square", "crop a [0 0 500 1000] | crop a1 1:1"),
     ("crop to 800x600", "crop a 4:3 | resize a1 width=800 height=600"),
     ("cut off the top third", "crop a [0 333 1000 1000]"),
     ("trim the left 10%", "crop a [100 0 1000 1000]"),
@@ -145,10 +94,7 @@ const SENTENCES: &[(&str, &str)] = &[
     ("mirror it", "flip a horizontal"),
     ("flip vertically", "flip a vertical"),
     ("flip it upside down", "flip a vertical"),
-    (
-        "flip it horizontally and vertically",
-        "flip a horizontal | flip a1 vertical",
-    ),
+    ("flip it horizontally and vertically", "flip a horizontal | flip a1 vertical"),
     // Filters
     ("make it black and white", "filter a grayscale"),
     ("b&w", "filter a grayscale"),
@@ -192,14 +138,8 @@ const SENTENCES: &[(&str, &str)] = &[
         "highlight a [0 0 500 1000 ellipse] | crop a1 [0 0 500 1000] | flip a2 horizontal",
     ),
     ("“crop to a square”", "crop a 1:1"),
-    (
-        "first crop to a square, second rotate left",
-        "crop a 1:1 | rotate a1 270",
-    ),
-    (
-        "1. crop to a square\n2. rotate left",
-        "crop a 1:1 | rotate a1 270",
-    ),
+    ("first crop to a square, second rotate left", "crop a 1:1 | rotate a1 270"),
+    ("1. crop to a square\n2. rotate left", "crop a 1:1 | rotate a1 270"),
     ("I think it would look better in sepia", "filter a sepia"),
     ("thanks! now rotate left", "rotate a 270"),
     ("hi, can you please help me crop this to a square", "crop a 1:1"),
@@ -272,24 +212,12 @@ fn a_word_added_to_the_grammar_is_understood() {
     let with_word = yaml.replace("crop: [crop,", "crop: [stutzen, crop,");
     let offline = Offline::with_grammar(&with_word).unwrap();
     let asked = prompt(reply_to_a("stutzen to a square"));
-    assert_eq!(
-        block_on(offline.complete(&asked)).unwrap().tool_calls[0].name,
-        "crop_image"
-    );
-    assert!(
-        complete(&asked).tool_calls.is_empty(),
-        "only the new word makes it a crop"
-    );
+    assert_eq!(block_on(offline.complete(&asked)).unwrap().tool_calls[0].name, "crop_image");
+    assert!(complete(&asked).tool_calls.is_empty(), "only the new word makes it a crop");
 }
 
 #[test]
 fn a_phrase_with_two_meanings_is_refused() {
     let twice = include_str!("../grammar.yaml").replace("crop: [crop,", "crop: [crop, flip,");
-    assert!(
-        Offline::with_grammar(&twice)
-            .err()
-            .unwrap()
-            .to_string()
-            .contains("flip")
-    );
+    assert!(Offline::with_grammar(&twice).err().unwrap().to_string().contains("flip"));
 }

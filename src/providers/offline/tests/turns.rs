@@ -15,22 +15,13 @@ fn the_last_word_says_what_was_done() {
             "highlight the top left in red, call it eagle",
             "Here you go: highlighted the top left in red as “eagle”.",
         ),
-        (
-            "crop to a square, then sepia",
-            "Here you go: cropped to a square and toned in sepia.",
-        ),
-        (
-            "rotate 30 degrees counterclockwise",
-            "Here you go: rotated 30° counterclockwise.",
-        ),
+        ("crop to a square, then sepia", "Here you go: cropped to a square and toned in sepia."),
+        ("rotate 30 degrees counterclockwise", "Here you go: rotated 30° counterclockwise."),
         ("undo", "Here is the version before."),
         ("original please", "Here is the original."),
         ("send it again", "Here it is."),
         ("don't rotate it", "All right, nothing changed."),
-        (
-            "circle the left and the right in red",
-            "Here you go: circled the left and the right in red.",
-        ),
+        ("circle the left and the right in red", "Here you go: circled the left and the right in red."),
         (
             "crop to a square and make it prettier",
             "Here you go: cropped to a square. I didn't understand “make it prettier”.",
@@ -42,11 +33,7 @@ fn the_last_word_says_what_was_done() {
     ] {
         assert_eq!(text_of(said), expected, "{said}");
     }
-    let album = Focus {
-        said: "b&w".into(),
-        sent: photos("a b c"),
-        ..Focus::default()
-    };
+    let album = Focus { said: "b&w".into(), sent: photos("a b c"), ..Focus::default() };
     assert_eq!(play(album).text, "Done with 3 photos: turned black and white.");
 }
 
@@ -56,10 +43,7 @@ fn small_talk_is_answered_and_nonsense_is_met_with_examples() {
     assert_eq!(text_of("thank you so much"), "You're welcome!");
     for said in ["help", "frobnicate the gizmo", "🦅"] {
         let text = text_of(said);
-        assert!(
-            text.lines().filter(|line| line.starts_with("- ")).count() >= 4,
-            "{said}: {text}"
-        );
+        assert!(text.lines().filter(|line| line.starts_with("- ")).count() >= 4, "{said}: {text}");
     }
     assert!(text_of("frobnicate the gizmo").starts_with("I didn't understand “frobnicate the gizmo”."));
 }
@@ -68,45 +52,26 @@ fn small_talk_is_answered_and_nonsense_is_met_with_examples() {
 fn what_it_cannot_see_it_does_not_pretend_to_see() {
     assert!(text_of("highlight the eagle").contains("can't see where “eagle” is"));
     let info = text_of("what is this?");
-    assert!(
-        info.contains("- size: 4000 × 3000") && info.contains("I run offline"),
-        "{info}"
-    );
+    assert!(info.contains("- size: 4000 × 3000") && info.contains("I run offline"), "{info}");
     assert!(!info.contains(&id("a").to_string()), "{info}");
     assert!(text_of("read it").contains("That is a picture"));
-    let text_file = Focus {
-        said: "info".into(),
-        replied: vec![file("t", "text/plain")],
-        ..Focus::default()
-    };
+    let text_file = Focus { said: "info".into(), replied: vec![file("t", "text/plain")], ..Focus::default() };
     assert!(!play(text_file).text.contains("I run offline"));
 }
 
 #[test]
 fn a_list_is_shown_without_ids() {
     let text = text_of("what files do we have?");
-    assert!(
-        text.contains("- a.jpg (image/jpeg) - now\n- b.txt (text/plain) - now"),
-        "{text}"
-    );
+    assert!(text.contains("- a.jpg (image/jpeg) - now\n- b.txt (text/plain) - now"), "{text}");
 }
 
 #[test]
 fn a_text_file_is_read_in_a_fence_it_cannot_close() {
-    let focus = |said: &str| Focus {
-        said: said.into(),
-        replied: vec![file("t", "text/plain")],
-        ..Focus::default()
-    };
+    let focus =
+        |said: &str| Focus { said: said.into(), replied: vec![file("t", "text/plain")], ..Focus::default() };
     let played = play(focus("show me the text"));
-    assert_eq!(
-        (played.calls.as_str(), played.text.as_str()),
-        ("read t", "````\nhello ```world```\n````")
-    );
-    assert_eq!(
-        play(focus("find \"foo bar\" in the file")).calls,
-        "read t foo bar"
-    );
+    assert_eq!((played.calls.as_str(), played.text.as_str()), ("read t", "````\nhello ```world```\n````"));
+    assert_eq!(play(focus("find \"foo bar\" in the file")).calls, "read t foo bar");
     assert_eq!(play(focus("search for invoice")).calls, "read t invoice");
 }
 
@@ -116,10 +81,7 @@ fn a_failed_step_ends_the_chain_and_tells_why() {
         "rotate_image" => "Error: the picture is *too* large.".into(),
         _ => pretend(call),
     };
-    let played = play_with(
-        prompt(reply_to_a("crop to a square, rotate left and flip it")),
-        fails,
-    );
+    let played = play_with(prompt(reply_to_a("crop to a square, rotate left and flip it")), fails);
     assert_eq!(played.calls, "crop a 1:1 | rotate a1 270");
     assert_eq!(
         played.text,
@@ -155,11 +117,7 @@ fn a_missing_tool_is_named_and_the_rest_is_done() {
     asked.tools.retain(|tool| tool.name != "crop_image");
     let played = play_with(asked, pretend);
     assert_eq!(played.calls, "rotate a 270");
-    assert!(
-        played.text.contains("`crop_image` is not available"),
-        "{}",
-        played.text
-    );
+    assert!(played.text.contains("`crop_image` is not available"), "{}", played.text);
 }
 
 #[test]
@@ -174,10 +132,7 @@ fn without_tools_it_answers_in_words() {
         text: pretend(&crop[0]),
     });
     let text = complete(&asked).text;
-    assert_eq!(
-        text,
-        "Here you go: cropped to a square. I had to stop before the rest (rotated left)."
-    );
+    assert_eq!(text, "Here you go: cropped to a square. I had to stop before the rest (rotated left).");
 }
 
 #[test]
@@ -232,9 +187,7 @@ fn a_hundred_kilobytes_cost_no_more_than_a_page() {
 
 fn words() -> impl Strategy<Value = String> {
     let known = include_str!("../grammar.yaml");
-    let known: Vec<&str> = known
-        .split(|c: char| c.is_whitespace() || "[]{},".contains(c))
-        .collect();
+    let known: Vec<&str> = known.split(|c: char| c.is_whitespace() || "[]{},".contains(c)).collect();
     let odd = [
         "“",
         "”",
