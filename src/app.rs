@@ -52,13 +52,17 @@ impl Running {
     /// Resolves once Telegram is connected: the bot's name and, while there is no owner, the pairing code.
     pub async fn telegram(&mut self) -> Option<(String, Option<String>)> {
         let connected = self.telegram.wait_for(Option::is_some).await.ok()?;
-        connected.as_ref().map(|c| (c.me().username.clone(), c.pairing_code()))
+        connected
+            .as_ref()
+            .map(|c| (c.me().username.clone(), c.pairing_code()))
     }
 }
 
 /// Opens the database and the files, as every subcommand needs them.
 pub async fn open_storage(config: &Config) -> anyhow::Result<(Store, Objects)> {
-    let store = Store::open(&config.database.url.to_url()).await.context("the database")?;
+    let store = Store::open(&config.database.url.to_url())
+        .await
+        .context("the database")?;
     let objects = Objects::open(&config.attachments.url.to_url())?;
     Ok((store, objects))
 }
@@ -74,7 +78,9 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
     let attachments = Attachments::new(store.clone(), objects, limits);
     let turns = Arc::new(Turns::new(store.clone()));
     let engine = Arc::new(engine(&config, prompts, &store, &attachments, &turns)?);
-    let Some(default_agent) = engine.agents.first() else { bail!("no agent is configured") };
+    let Some(default_agent) = engine.agents.first() else {
+        bail!("no agent is configured")
+    };
     let (agent_id, provider) = (default_agent.name.clone(), default_agent.provider.name());
 
     let mut tasks = JoinSet::new();
@@ -122,25 +128,41 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
             }
         });
     }
-    Ok(Running { tasks, store, telegram, page, provider })
+    Ok(Running {
+        tasks,
+        store,
+        telegram,
+        page,
+        provider,
+    })
 }
 
 /// What a crash left half done: sends on the wire have an unknown fate, running turns go on from their steps.
 async fn recover(store: &Store) -> anyhow::Result<()> {
     let (sends, turns) = (store.recover_sends().await?, store.recover_turns().await?);
     if sends > 0 || turns > 0 {
-        info!(sends, turns, "recovered from an unexpected stop; unsure sends are listed by `photothread doctor`");
+        info!(
+            sends,
+            turns, "recovered from an unexpected stop; unsure sends are listed by `photothread doctor`"
+        );
     }
     Ok(())
 }
 
 pub async fn open_access(config: &Config, store: &Store) -> anyhow::Result<Access> {
-    let allowed = config.telegram.allowed_user_ids.iter().map(|id| UserId(id.to_string()));
+    let allowed = config
+        .telegram
+        .allowed_user_ids
+        .iter()
+        .map(|id| UserId(id.to_string()));
     Ok(Access::open(store.clone(), allowed, config.telegram.allow_everyone).await?)
 }
 
 fn picture_limits(config: &Config) -> imaging::Limits {
-    imaging::Limits { max_pixels: config.attachments.max_pixels, ..imaging::Limits::default() }
+    imaging::Limits {
+        max_pixels: config.attachments.max_pixels,
+        ..imaging::Limits::default()
+    }
 }
 
 fn engine(
@@ -160,9 +182,15 @@ fn engine(
     let mut agents = Vec::new();
     for agent in &config.agents {
         if let config::ToolChoice::Only(names) = &agent.tools
-            && let Some(unknown) = names.iter().find(|name| !registry.names().contains(&name.as_str()))
+            && let Some(unknown) = names
+                .iter()
+                .find(|name| !registry.names().contains(&name.as_str()))
         {
-            bail!("agents.{}.tools: there is no tool {unknown}; there are {}", agent.name, registry.names().join(", "));
+            bail!(
+                "agents.{}.tools: there is no tool {unknown}; there are {}",
+                agent.name,
+                registry.names().join(", ")
+            );
         }
         let choice = agent.tools.clone();
         agents.push(Agent {
@@ -173,7 +201,11 @@ fn engine(
             may_use: Box::new(move |tool| choice.includes(tool)),
         });
     }
-    let planners: HashMap<_, _> = [(InterfaceType::Telegram, telegram::planner as crate::agent::Planner)].into();
+    let planners: HashMap<_, _> = [(
+        InterfaceType::Telegram,
+        telegram::planner as crate::agent::Planner,
+    )]
+    .into();
     Ok(Engine {
         store: store.clone(),
         attachments: attachments.clone(),
@@ -184,7 +216,8 @@ fn engine(
         picture_limits: picture_limits(config),
         bounds: Bounds {
             max_messages: i64::from(config.history.max_history_messages),
-            max_age: TimeDelta::from_std(config.history.max_age()).context("history.history_max_age_hours")?,
+            max_age: TimeDelta::from_std(config.history.max_age())
+                .context("history.history_max_age_hours")?,
             max_thread_tokens: config.history.max_thread_tokens as usize,
         },
         agents,
@@ -194,7 +227,11 @@ fn engine(
     })
 }
 
-fn provider(config: &Config, agent: &config::Agent, pictures: &Arc<Pictures>) -> anyhow::Result<Arc<dyn Provider>> {
+fn provider(
+    config: &Config,
+    agent: &config::Agent,
+    pictures: &Arc<Pictures>,
+) -> anyhow::Result<Arc<dyn Provider>> {
     let key = config.secrets.openai_api_key.clone();
     let hosted = match agent.provider {
         ProviderChoice::Offline => None,
@@ -202,11 +239,19 @@ fn provider(config: &Config, agent: &config::Agent, pictures: &Arc<Pictures>) ->
         // A server of one's own may want no key.
         ProviderChoice::OpenAi => Some(key.unwrap_or_else(|| SecretString::from(""))),
     };
-    let Some(key) = hosted else { return Ok(Arc::new(Offline::new()?)) };
+    let Some(key) = hosted else {
+        return Ok(Arc::new(Offline::new()?));
+    };
     let settings = &config.providers.openai;
     let model = agent.model.clone().unwrap_or_else(|| settings.model.clone());
     let client = openai::http_client().context("the HTTP client")?;
-    Ok(Arc::new(openai::OpenAi::new(&settings.base_url, model, key, client, pictures.clone())))
+    Ok(Arc::new(openai::OpenAi::new(
+        &settings.base_url,
+        model,
+        key,
+        client,
+        pictures.clone(),
+    )))
 }
 
 async fn serve_telegram(ready: Connected) {

@@ -21,13 +21,20 @@ pub fn welcome(config: &Config, page: Option<SocketAddr>, provider: &str) -> Str
         None => "off. Set TELEGRAM_BOT_TOKEN (from @BotFather) and start again.".to_owned(),
     };
     let agent = match provider {
-        "offline" => "offline. It understands plain edits: “crop to a square, then make it black and white”.".into(),
+        "offline" => {
+            "offline. It understands plain edits: “crop to a square, then make it black and white”.".into()
+        }
         name => format!("{name}, model {}", config.providers.openai.model),
     };
     let models = match (provider, config.secrets.not_supported_yet().as_slice()) {
-        ("offline", []) => "off. Set OPENAI_API_KEY (or a base_url for a server of your own) and start again.".into(),
+        ("offline", []) => {
+            "off. Set OPENAI_API_KEY (or a base_url for a server of your own) and start again.".into()
+        }
         ("offline", keys) => {
-            format!("off. {} is set, but only OPENAI_API_KEY is supported in this version.", keys.join(", "))
+            format!(
+                "off. {} is set, but only OPENAI_API_KEY is supported in this version.",
+                keys.join(", ")
+            )
         }
         _ => "on".to_owned(),
     };
@@ -84,7 +91,11 @@ pub async fn examine(config: &Config) -> ExitCode {
             Err(error) => report("outbox", Err(error.to_string())),
         }
     }
-    if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if sound {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 async fn database(store: &Store) -> Result<String, String> {
@@ -103,12 +114,17 @@ async fn token(config: &Config) -> Result<String, String> {
     let Some(token) = &config.secrets.telegram_bot_token else {
         return Ok("off; set TELEGRAM_BOT_TOKEN to turn it on".into());
     };
-    let me = telegram::check_token(token, &config.telegram.api_url).await.map_err(|e| e.to_string())?;
+    let me = telegram::check_token(token, &config.telegram.api_url)
+        .await
+        .map_err(|e| e.to_string())?;
     Ok(format!("@{}", me.username))
 }
 
 async fn owner(config: &Config, store: &Store) -> Result<String, String> {
-    let owners = store.owners(InterfaceType::Telegram).await.map_err(|e| e.to_string())?;
+    let owners = store
+        .owners(InterfaceType::Telegram)
+        .await
+        .map_err(|e| e.to_string())?;
     let access = app::open_access(config, store).await.map_err(|e| e.to_string())?;
     Ok(match (owners.first(), access.pairing_code()) {
         (Some(owner), _) => format!("user {owner}"),
@@ -122,7 +138,9 @@ fn print_troubled(sends: &[OutboxRow]) {
         println!("{:<12} {:<8} every send has a known, good end", "outbox", "ok");
         return;
     }
-    println!("\nSends that need your eye (an unknown one may or may not have arrived; it is never repeated):");
+    println!(
+        "\nSends that need your eye (an unknown one may or may not have arrived; it is never repeated):"
+    );
     for send in sends {
         let why = send.error.as_deref().unwrap_or("no reason recorded");
         println!(

@@ -30,16 +30,22 @@ enum Command {
     Doctor,
 }
 
-#[tokio::main]
-async fn main() -> ExitCode {
+/// teloxide's message parser nests deeply; unoptimised, a message inside a reply overflows the usual 2 MB.
+const STACK_BYTES: usize = 16 * 1024 * 1024;
+
+fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match act(arguments).await {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("photothread: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_stack_size(STACK_BYTES)
+        .build();
+    let done = runtime
+        .context("the runtime cannot start")
+        .and_then(|runtime| runtime.block_on(act(arguments)));
+    done.unwrap_or_else(|error| {
+        eprintln!("photothread: {error:#}");
+        ExitCode::FAILURE
+    })
 }
 
 async fn act(arguments: Arguments) -> anyhow::Result<ExitCode> {

@@ -11,15 +11,24 @@ const CHOOSER: &str = "attach_to_response";
 /// The turn's own outputs that no later output of it was made from. `attach_to_response` replaces that choice: its
 /// last call wins, and what is made after it is added.
 pub async fn outputs(store: &Store, steps: &[Message]) -> Result<Vec<Attachment>, StoreError> {
-    let Some(place) = steps.first().map(|message| &message.conversation) else { return Ok(Vec::new()) };
-    let results: Vec<&Message> = steps.iter().filter(|m| m.role == Role::Tool && m.error.is_none()).collect();
-    let last_choice = results.iter().rposition(|m| m.tool_name.as_deref() == Some(CHOOSER) && !m.attachments.is_empty());
+    let Some(place) = steps.first().map(|message| &message.conversation) else {
+        return Ok(Vec::new());
+    };
+    let results: Vec<&Message> = steps
+        .iter()
+        .filter(|m| m.role == Role::Tool && m.error.is_none())
+        .collect();
+    let last_choice = results
+        .iter()
+        .rposition(|m| m.tool_name.as_deref() == Some(CHOOSER) && !m.attachments.is_empty());
     let (chosen, made) = match last_choice {
         Some(at) => (results[at].attachments.clone(), &results[at + 1..]),
         None => (Vec::new(), &results[..]),
     };
     let made: Vec<AttachmentId> = made.iter().flat_map(|m| m.attachments.clone()).collect();
-    let known = store.attachments(place, &[chosen.clone(), made.clone()].concat()).await?;
+    let known = store
+        .attachments(place, &[chosen.clone(), made.clone()].concat())
+        .await?;
     Ok(pick(&chosen, &made, &known))
 }
 
@@ -30,10 +39,17 @@ fn pick(chosen: &[AttachmentId], made: &[AttachmentId], known: &[Attachment]) ->
         let later = made[at + 1..].iter().filter_map(find);
         later.into_iter().any(|output| output.parents.contains(&made[at]))
     };
-    let finals = made.iter().enumerate().filter(|(at, _)| !built_upon(*at)).map(|(_, id)| id);
+    let finals = made
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| !built_upon(*at))
+        .map(|(_, id)| id);
     for attachment in chosen.iter().chain(finals).filter_map(find) {
         // What was shown twice is sent once.
-        if picked.iter().all(|known| known.attachment_id != attachment.attachment_id) {
+        if picked
+            .iter()
+            .all(|known| known.attachment_id != attachment.attachment_id)
+        {
             picked.push(attachment.clone());
         }
     }
@@ -80,7 +96,11 @@ mod tests {
     fn a_choice_comes_first_and_is_never_repeated() {
         let (a, b) = (file(&[]), file(&[]));
         let known = [a.clone(), b.clone()];
-        let picked = pick(&[b.attachment_id, b.attachment_id], &[a.attachment_id, b.attachment_id], &known);
+        let picked = pick(
+            &[b.attachment_id, b.attachment_id],
+            &[a.attachment_id, b.attachment_id],
+            &known,
+        );
         assert_eq!(picked, [b, a]);
     }
 }

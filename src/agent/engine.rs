@@ -103,7 +103,9 @@ impl Engine {
         if turn.attempts > MOST_ATTEMPTS {
             return Outcome::broken("started too often without an end");
         }
-        let Some(agent) = self.agent(&turn.agent_id) else { return Outcome::broken("no agent is configured") };
+        let Some(agent) = self.agent(&turn.agent_id) else {
+            return Outcome::broken("no agent is configured");
+        };
         let opening = context::open(&self.store, &self.prompts, &agent.prompt, &self.bounds, turn).await;
         let opening = match opening {
             Ok(opening) => opening,
@@ -124,7 +126,10 @@ impl Engine {
 
     /// The agent of a turn; one that is no longer configured hands over to the default.
     fn agent(&self, name: &str) -> Option<&Agent> {
-        self.agents.iter().find(|agent| agent.name == name).or(self.agents.first())
+        self.agents
+            .iter()
+            .find(|agent| agent.name == name)
+            .or(self.agents.first())
     }
 
     /// Stores the last message and plans the sends, however long the database takes to come back.
@@ -154,7 +159,11 @@ impl Engine {
             text = says::nothing_to_say();
         }
         let answer = Answer { text, attachments };
-        let sends = self.planners.get(&turn.conversation.interface).map(|plan| plan(&answer)).unwrap_or_default();
+        let sends = self
+            .planners
+            .get(&turn.conversation.interface)
+            .map(|plan| plan(&answer))
+            .unwrap_or_default();
         let message = NewMessage {
             turn_id: Some(turn.turn_id),
             thread_root_id: Some(turn.thread_root_id),
@@ -163,11 +172,26 @@ impl Engine {
             provider_metadata: outcome.provider_metadata.clone(),
             error: outcome.error.clone(),
             attachments: answer.attachments.iter().map(|a| a.attachment_id).collect(),
-            ..NewMessage::new(turn.conversation.clone(), turn.session_id, Role::Assistant, answer.text)
+            ..NewMessage::new(
+                turn.conversation.clone(),
+                turn.session_id,
+                Role::Assistant,
+                answer.text,
+            )
         };
-        let state = if outcome.error.is_none() { TurnState::Done } else { TurnState::Failed };
+        let state = if outcome.error.is_none() {
+            TurnState::Done
+        } else {
+            TurnState::Failed
+        };
         let reply_to = outcome.answers.as_deref();
-        let finish = Finish { turn, state, message: &message, sends: &sends, reply_to };
+        let finish = Finish {
+            turn,
+            state,
+            message: &message,
+            sends: &sends,
+            reply_to,
+        };
         self.store.finish_turn(&finish).await?;
         info!(state = state.as_str(), sends = sends.len(), "turn over");
         Ok(())

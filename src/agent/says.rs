@@ -9,7 +9,10 @@ pub fn apology() -> String {
 }
 
 pub fn took_too_long(limit: Duration) -> String {
-    format!("Sorry, this took longer than {} and I stopped. Try a smaller step.", minutes(limit))
+    format!(
+        "Sorry, this took longer than {} and I stopped. Try a smaller step.",
+        minutes(limit)
+    )
 }
 
 fn minutes(limit: Duration) -> String {
@@ -27,9 +30,14 @@ pub fn nothing_to_say() -> String {
 pub fn provider_trouble(error: &ProviderError) -> String {
     match error {
         ProviderError::RetryAfter(wait) => {
-            format!("The model is rate-limited; try again in about {} seconds.", wait.as_secs().max(1))
+            format!(
+                "The model is rate-limited; try again in about {} seconds.",
+                wait.as_secs().max(1)
+            )
         }
-        ProviderError::Unreachable(_) => "I can't reach the model right now. Please try again in a minute.".into(),
+        ProviderError::Unreachable(_) => {
+            "I can't reach the model right now. Please try again in a minute.".into()
+        }
         ProviderError::TooLong => {
             "This conversation has grown too long for the model. Start a new one with /new; \
              you can still reply to any photo."
@@ -37,7 +45,8 @@ pub fn provider_trouble(error: &ProviderError) -> String {
         }
         ProviderError::Refused => "The model declined to do this. Try asking for something else.".into(),
         ProviderError::Auth(_) => {
-            "The model's service doesn't accept the configured key. Whoever runs this bot needs to check it.".into()
+            "The model's service doesn't accept the configured key. Whoever runs this bot needs to check it."
+                .into()
         }
         ProviderError::BadAnswer(_) => "The model gave an answer I couldn't use. Please try again.".into(),
     }

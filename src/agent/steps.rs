@@ -37,11 +37,21 @@ impl Outcome {
     }
 
     pub fn failed(text: String, error: &str) -> Self {
-        Self { text, error: Some(error.to_owned()), ..Self::default() }
+        Self {
+            text,
+            error: Some(error.to_owned()),
+            ..Self::default()
+        }
     }
 }
 
-pub async fn run(engine: &Engine, agent: &Agent, turn: &Turn, opening: Opening, tools: &ToolContext) -> Outcome {
+pub async fn run(
+    engine: &Engine,
+    agent: &Agent,
+    turn: &Turn,
+    opening: Opening,
+    tools: &ToolContext,
+) -> Outcome {
     let notes = opening.notes.join("\n\n");
     let answers = opening.answers.clone();
     let nothing_else = opening.focus.said.trim().is_empty() && opening.focus.sent.is_empty();
@@ -66,8 +76,14 @@ pub async fn run(engine: &Engine, agent: &Agent, turn: &Turn, opening: Opening, 
             }
         }
     };
-    let text = [notes.as_str(), outcome.text.trim()].into_iter().filter(|part| !part.is_empty());
-    Outcome { text: text.collect::<Vec<_>>().join("\n\n"), answers, ..outcome }
+    let text = [notes.as_str(), outcome.text.trim()]
+        .into_iter()
+        .filter(|part| !part.is_empty());
+    Outcome {
+        text: text.collect::<Vec<_>>().join("\n\n"),
+        answers,
+        ..outcome
+    }
 }
 
 enum Stopped {
@@ -95,7 +111,11 @@ async fn talk(
     let mut steps = stored.iter().filter(|m| !m.tool_calls.is_empty()).count() as u32;
     loop {
         // After the last step, one request without tools: the answer must be words.
-        let offered = if steps < agent.max_steps { specs.clone() } else { Vec::new() };
+        let offered = if steps < agent.max_steps {
+            specs.clone()
+        } else {
+            Vec::new()
+        };
         let prompt = prompt(&opening, &stored, offered);
         let completion = ask(agent, &prompt).await.map_err(Stopped::Provider)?;
         if completion.tool_calls.is_empty() || prompt.tools.is_empty() {
@@ -112,7 +132,12 @@ async fn talk(
 fn prompt(opening: &Opening, stored: &[Message], tools: Vec<ToolSpec>) -> Prompt {
     let mut messages: Vec<PromptMessage> = opening.messages.clone();
     messages.extend(context::steps_of_turn(stored));
-    Prompt { system: opening.system.clone(), messages, tools, focus: opening.focus.clone() }
+    Prompt {
+        system: opening.system.clone(),
+        messages,
+        tools,
+        focus: opening.focus.clone(),
+    }
 }
 
 /// Asks again while the trouble may pass and the wait is bearable.
@@ -137,7 +162,10 @@ async fn ask(agent: &Agent, prompt: &Prompt) -> Result<Completion, ProviderError
 
 /// Some models repeat or omit call ids; a result must find exactly its call.
 fn unique_ids(mut completion: Completion, stored: &[Message]) -> Completion {
-    let mut taken: Vec<String> = stored.iter().flat_map(|m| m.tool_calls.iter().map(|call| call.id.clone())).collect();
+    let mut taken: Vec<String> = stored
+        .iter()
+        .flat_map(|m| m.tool_calls.iter().map(|call| call.id.clone()))
+        .collect();
     for (index, call) in completion.tool_calls.iter_mut().enumerate() {
         if call.id.is_empty() || taken.contains(&call.id) {
             call.id = format!("call-{}-{index}", taken.len() + 1);
@@ -156,8 +184,11 @@ async fn finish_interrupted(
     stored: &mut Vec<Message>,
 ) -> Result<(), Stopped> {
     let answered = |id: &str| stored.iter().any(|m| m.tool_call_id.as_deref() == Some(id));
-    let open: Vec<ToolCall> =
-        stored.iter().flat_map(|m| m.tool_calls.clone()).filter(|call| !answered(&call.id)).collect();
+    let open: Vec<ToolCall> = stored
+        .iter()
+        .flat_map(|m| m.tool_calls.clone())
+        .filter(|call| !answered(&call.id))
+        .collect();
     run_calls(engine, agent, turn, tools, stored, &open).await
 }
 
@@ -172,8 +203,15 @@ async fn run_calls(
 ) -> Result<(), Stopped> {
     let allowed = &agent.may_use;
     let results = join_all(calls.iter().map(|call| async move {
-        let name = if allowed(&call.name) { call.name.as_str() } else { "" };
-        engine.registry.call(tools, name, &call.arguments, engine.tool_timeout).await
+        let name = if allowed(&call.name) {
+            call.name.as_str()
+        } else {
+            ""
+        };
+        engine
+            .registry
+            .call(tools, name, &call.arguments, engine.tool_timeout)
+            .await
     }))
     .await;
     for (call, result) in calls.iter().zip(results) {

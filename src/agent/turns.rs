@@ -13,8 +13,14 @@ use tokio_util::sync::CancellationToken;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnEvent {
-    Started { turn: TurnId, conversation: Conversation },
-    Ended { turn: TurnId, conversation: Conversation },
+    Started {
+        turn: TurnId,
+        conversation: Conversation,
+    },
+    Ended {
+        turn: TurnId,
+        conversation: Conversation,
+    },
 }
 
 pub struct Turns {
@@ -27,7 +33,12 @@ pub struct Turns {
 impl Turns {
     pub fn new(store: Store) -> Self {
         let (events, _) = broadcast::channel(1024);
-        Self { store, wake: Notify::new(), events, running: Mutex::default() }
+        Self {
+            store,
+            wake: Notify::new(),
+            events,
+            running: Mutex::default(),
+        }
     }
 
     /// A turn was filed: look.
@@ -51,7 +62,10 @@ impl Turns {
                 token.cancel();
             }
             // Waiting turns end here: nobody else will say so.
-            self.tell(TurnEvent::Ended { turn: *id, conversation: place.clone() });
+            self.tell(TurnEvent::Ended {
+                turn: *id,
+                conversation: place.clone(),
+            });
         }
         Ok(!cancelled.is_empty())
     }
@@ -63,13 +77,19 @@ impl Turns {
     pub(super) fn begin(&self, turn: TurnId, conversation: &Conversation) -> CancellationToken {
         let token = CancellationToken::new();
         self.running().insert(turn, token.clone());
-        self.tell(TurnEvent::Started { turn, conversation: conversation.clone() });
+        self.tell(TurnEvent::Started {
+            turn,
+            conversation: conversation.clone(),
+        });
         token
     }
 
     pub(super) fn end(&self, turn: TurnId, conversation: &Conversation) {
         self.running().remove(&turn);
-        self.tell(TurnEvent::Ended { turn, conversation: conversation.clone() });
+        self.tell(TurnEvent::Ended {
+            turn,
+            conversation: conversation.clone(),
+        });
         self.wake();
     }
 

@@ -20,7 +20,11 @@ impl DatabaseUrl {
     pub fn to_url(&self) -> String {
         match self {
             Self::Sqlite(path) => {
-                let path = path.to_string_lossy().replace('%', "%25").replace('?', "%3F").replace('#', "%23");
+                let path = path
+                    .to_string_lossy()
+                    .replace('%', "%25")
+                    .replace('?', "%3F")
+                    .replace('#', "%23");
                 format!("sqlite://{path}")
             }
             Self::Postgres(url) => url.expose_secret().to_owned(),

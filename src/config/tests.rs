@@ -38,10 +38,7 @@ fn with_nothing_set_the_built_in_defaults_hold() {
         }
     );
     assert_eq!(config.telegram.pacing.per_chat_burst, 5);
-    assert_eq!(
-        config.database.url.to_url(),
-        "sqlite://data/photothread.db"
-    );
+    assert_eq!(config.database.url.to_url(), "sqlite://data/photothread.db");
     assert_eq!(
         config.attachments.url,
         AttachmentsUrl::Directory("data/attachments".into())
@@ -372,11 +369,9 @@ fn a_named_file_must_exist() {
 
 #[test]
 fn places_are_read_as_people_write_them() {
-    let sqlite = |text: &str| {
-        match text.parse::<DatabaseUrl>().unwrap() {
-            DatabaseUrl::Sqlite(path) => path,
-            DatabaseUrl::Postgres(_) => panic!("{text} is no PostgreSQL"),
-        }
+    let sqlite = |text: &str| match text.parse::<DatabaseUrl>().unwrap() {
+        DatabaseUrl::Sqlite(path) => path,
+        DatabaseUrl::Postgres(_) => panic!("{text} is no PostgreSQL"),
     };
     assert_eq!(
         sqlite("sqlite://../my%20data/x.db?mode=rwc"),

@@ -7,7 +7,10 @@ pub fn fenced(text: &str) -> String {
 
 /// The same on one line, for names and short quotes.
 pub fn fenced_inline(text: &str) -> String {
-    let one_line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let one_line: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
     format!("<<<{}>>>", defused(&one_line))
 }
 

@@ -38,7 +38,11 @@ pub async fn look(
     let pointed = match inputs.iter().find_map(|m| m.reply.clone()) {
         Some(reply) => {
             let message = match reply.message {
-                Some(id) => earlier.iter().find(|m| m.internal_id == id).cloned().or(store.message(id).await?),
+                Some(id) => earlier
+                    .iter()
+                    .find(|m| m.internal_id == id)
+                    .cloned()
+                    .or(store.message(id).await?),
                 None => None,
             };
             Some(Pointed { reply, message })
@@ -49,14 +53,19 @@ pub async fn look(
     let late_for_album = late_words(store, turn, inputs, &mut album_ids).await?;
 
     let sent_ids: Vec<AttachmentId> = inputs.iter().flat_map(|m| m.attachments.clone()).collect();
-    let thread_ids: Vec<AttachmentId> =
-        newest_first(earlier).into_iter().filter(|id| !sent_ids.contains(id)).take(MOST_RECENT).collect();
+    let thread_ids: Vec<AttachmentId> = newest_first(earlier)
+        .into_iter()
+        .filter(|id| !sent_ids.contains(id))
+        .take(MOST_RECENT)
+        .collect();
     // One trip to the database for all of them.
     let mut wanted = sent_ids.clone();
     wanted.extend(replied_ids.iter().chain(&album_ids).chain(&thread_ids));
     let known = store.attachments(place, &wanted).await?;
     let pick = |ids: &[AttachmentId]| -> Vec<Attachment> {
-        ids.iter().filter_map(|id| known.iter().find(|a| a.attachment_id == *id).cloned()).collect()
+        ids.iter()
+            .filter_map(|id| known.iter().find(|a| a.attachment_id == *id).cloned())
+            .collect()
     };
     let thread_files = pick(&thread_ids);
     let recent = if in_thread {
@@ -66,13 +75,28 @@ pub async fn look(
         recent.retain(|a| !sent_ids.contains(&a.attachment_id));
         recent
     };
-    let words: Vec<String> = inputs.iter().map(markers::said).filter(|said| !said.trim().is_empty()).collect();
+    let words: Vec<String> = inputs
+        .iter()
+        .map(markers::said)
+        .filter(|said| !said.trim().is_empty())
+        .collect();
     let said = match (&late_for_album, words.is_empty()) {
         (Some(words), true) => words.clone(),
         _ => words.join("\n"),
     };
-    let focus = Focus { said, sent: pick(&sent_ids), replied: pick(&replied_ids), album: pick(&album_ids), recent };
-    Ok(Scene { focus, pointed, late_for_album, thread_files })
+    let focus = Focus {
+        said,
+        sent: pick(&sent_ids),
+        replied: pick(&replied_ids),
+        album: pick(&album_ids),
+        recent,
+    };
+    Ok(Scene {
+        focus,
+        pointed,
+        late_for_album,
+        thread_files,
+    })
 }
 
 /// The files replied to, and the album or answer around them.
@@ -81,7 +105,11 @@ async fn pointed_at(
     turn: &Turn,
     pointed: Option<&Pointed>,
 ) -> Result<(Vec<AttachmentId>, Vec<AttachmentId>), StoreError> {
-    let Some(Pointed { reply, message: Some(message) }) = pointed else {
+    let Some(Pointed {
+        reply,
+        message: Some(message),
+    }) = pointed
+    else {
         return Ok((Vec::new(), Vec::new()));
     };
     let replied = match reply.attachment {
@@ -105,14 +133,20 @@ async fn late_words(
     inputs: &[Message],
     album_ids: &mut Vec<AttachmentId>,
 ) -> Result<Option<String>, StoreError> {
-    let Some(album) = inputs.iter().find_map(|m| m.album_id.as_ref()) else { return Ok(None) };
+    let Some(album) = inputs.iter().find_map(|m| m.album_id.as_ref()) else {
+        return Ok(None);
+    };
     let mut siblings = store.messages_of_album(&turn.conversation, album).await?;
     siblings.retain(|m| !turn.inputs.contains(&m.internal_id));
     if siblings.is_empty() {
         return Ok(None);
     }
     album_ids.extend(siblings.iter().flat_map(|m| m.attachments.clone()));
-    let words: Vec<String> = siblings.iter().map(markers::said).filter(|said| !said.trim().is_empty()).collect();
+    let words: Vec<String> = siblings
+        .iter()
+        .map(markers::said)
+        .filter(|said| !said.trim().is_empty())
+        .collect();
     Ok(Some(words.join("\n")))
 }
 

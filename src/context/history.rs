@@ -18,7 +18,10 @@ pub fn render(messages: &[Message]) -> Vec<Unit> {
     let mut units = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         match message.role {
-            Role::User => units.push(vec![PromptMessage::User { text: person::message(message), images: Vec::new() }]),
+            Role::User => units.push(vec![PromptMessage::User {
+                text: person::message(message),
+                images: Vec::new(),
+            }]),
             Role::Assistant if message.tool_calls.is_empty() => {
                 if !message.content.trim().is_empty() {
                     units.push(vec![assistant(message)]);
@@ -49,7 +52,9 @@ fn call_with_results(message: &Message, later: &[Message]) -> Unit {
     let mut unit = vec![assistant(message)];
     for call in &message.tool_calls {
         let result = later.iter().find(|m| {
-            m.role == Role::Tool && m.turn_id == message.turn_id && m.tool_call_id.as_deref() == Some(&call.id)
+            m.role == Role::Tool
+                && m.turn_id == message.turn_id
+                && m.tool_call_id.as_deref() == Some(&call.id)
         });
         unit.push(PromptMessage::Tool {
             call_id: call.id.clone(),
@@ -76,7 +81,11 @@ fn tokens(unit: &Unit) -> usize {
     let bytes = |message: &PromptMessage| match message {
         PromptMessage::User { text, .. } | PromptMessage::Tool { text, .. } => text.len(),
         PromptMessage::Assistant { text, tool_calls, .. } => {
-            text.len() + tool_calls.iter().map(|call| call.name.len() + call.arguments.len()).sum::<usize>()
+            text.len()
+                + tool_calls
+                    .iter()
+                    .map(|call| call.name.len() + call.arguments.len())
+                    .sum::<usize>()
         }
     };
     unit.iter().map(|message| bytes(message) / 3 + 4).sum()

@@ -13,7 +13,7 @@ pub use history::steps_of_turn;
 use crate::{
     attachments::markers,
     domain::{Message, Turn},
-    prompts::{Prompts, PromptError, SystemVars},
+    prompts::{PromptError, Prompts, SystemVars},
     providers::{Focus, PromptMessage},
     store::{Store, StoreError},
 };
@@ -64,7 +64,9 @@ pub async fn open(
         thread
     } else {
         let first = inputs.first().map_or(turn.thread_root_id, |m| m.internal_id);
-        store.recent_messages(turn.session_id, first, since, bounds.max_messages).await?
+        store
+            .recent_messages(turn.session_id, first, since, bounds.max_messages)
+            .await?
     };
     let scene = focus::look(store, turn, &inputs, &earlier, in_thread, since).await?;
     let block = match in_thread {
@@ -78,7 +80,10 @@ pub async fn open(
         recent_attachments: &block,
     };
     let system = prompts.system(prompt_name, vars)?;
-    let mut messages = history::bounded(history::render(&earlier), in_thread.then_some(bounds.max_thread_tokens));
+    let mut messages = history::bounded(
+        history::render(&earlier),
+        in_thread.then_some(bounds.max_thread_tokens),
+    );
     messages.push(person::speaks(&inputs, &scene));
     Ok(Opening {
         system,

@@ -60,7 +60,19 @@ mod tests {
 
     #[test]
     fn ages_read_as_people_say_them() {
-        let said: Vec<String> = [10, 60, 300, 3600, 7200, 86_400 * 3].map(|s| age(TimeDelta::seconds(s))).into();
-        assert_eq!(said, ["just now", "1 minute ago", "5 minutes ago", "1 hour ago", "2 hours ago", "3 days ago"]);
+        let said: Vec<String> = [10, 60, 300, 3600, 7200, 86_400 * 3]
+            .map(|s| age(TimeDelta::seconds(s)))
+            .into();
+        assert_eq!(
+            said,
+            [
+                "just now",
+                "1 minute ago",
+                "5 minutes ago",
+                "1 hour ago",
+                "2 hours ago",
+                "3 days ago"
+            ]
+        );
     }
 }

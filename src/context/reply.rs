@@ -21,7 +21,10 @@ pub fn fragment(pointed: &Pointed, focus: &Focus) -> String {
                 Role::User => "a message of theirs or of someone in this chat",
                 Role::Assistant | Role::Tool => "your message",
             };
-            let turn = message.turn_id.map(|id| format!(", turn {id}")).unwrap_or_default();
+            let turn = message
+                .turn_id
+                .map(|id| format!(", turn {id}"))
+                .unwrap_or_default();
             let when = message.timestamp.format("%Y-%m-%d %H:%M UTC");
             lines.push(format!("(In reply to {whose} of {when}{turn}{}:", which(focus)));
             let said: String = markers::said(message).chars().take(EXCERPT_CHARS).collect();
@@ -43,8 +46,12 @@ pub fn fragment(pointed: &Pointed, focus: &Focus) -> String {
 fn which(focus: &Focus) -> String {
     match focus.replied.as_slice() {
         [one] if focus.album.len() > 1 => {
-            let at = focus.album.iter().position(|a| a.attachment_id == one.attachment_id);
-            at.map(|at| format!(", file {} of {}", at + 1, focus.album.len())).unwrap_or_default()
+            let at = focus
+                .album
+                .iter()
+                .position(|a| a.attachment_id == one.attachment_id);
+            at.map(|at| format!(", file {} of {}", at + 1, focus.album.len()))
+                .unwrap_or_default()
         }
         _ => String::new(),
     }

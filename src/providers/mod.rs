@@ -1,8 +1,8 @@
 //! Models. A `Provider` turns a `Prompt` into a `Completion`; it knows nothing of chats or stores.
 
 pub mod formats;
-pub mod openai;
 pub mod offline;
+pub mod openai;
 
 use crate::domain::{Attachment, ToolCall};
 use futures::future::BoxFuture;

@@ -14,7 +14,11 @@ use tracing::error;
 
 /// When a group may be filed: after a quiet time since its last message, or when its first has waited enough.
 fn due_at(group: &WaitingGroup, timing: &Batch) -> DateTime<Utc> {
-    let quiet = if group.has_album { timing.album_quiet() } else { timing.quiet() };
+    let quiet = if group.has_album {
+        timing.album_quiet()
+    } else {
+        timing.quiet()
+    };
     let delta = |d: Duration| TimeDelta::from_std(d).unwrap_or(TimeDelta::MAX);
     (group.last_arrival + delta(quiet)).min(group.first_arrival + delta(timing.max_wait()))
 }
@@ -37,14 +41,20 @@ struct Place {
 impl Filing {
     fn enter(&self, conversation_id: &str) -> Option<Place> {
         let mut busy = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        busy.insert(conversation_id.to_owned())
-            .then(|| Place { filing: self.clone(), conversation_id: conversation_id.to_owned() })
+        busy.insert(conversation_id.to_owned()).then(|| Place {
+            filing: self.clone(),
+            conversation_id: conversation_id.to_owned(),
+        })
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.filing.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.conversation_id);
+        self.filing
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&self.conversation_id);
     }
 }
 
@@ -82,7 +92,9 @@ fn file_what_is_due(telegram: &Arc<Telegram>, filing: &Filing, groups: &[Waiting
             pause = pause.min(left.to_std().unwrap_or_default() + Duration::from_millis(1));
             continue;
         }
-        let Some(place) = filing.enter(&group.conversation_id) else { continue };
+        let Some(place) = filing.enter(&group.conversation_id) else {
+            continue;
+        };
         let (telegram, group) = (telegram.clone(), group.clone());
         tokio::spawn(async move {
             filing::file_batch(&telegram, &group.conversation_id, &group.sender_id).await;
@@ -110,7 +122,11 @@ mod tests {
         }
     }
 
-    const TIMING: Batch = Batch { quiet_ms: 300, album_quiet_ms: 1000, max_wait_ms: 10_000 };
+    const TIMING: Batch = Batch {
+        quiet_ms: 300,
+        album_quiet_ms: 1000,
+        max_wait_ms: 10_000,
+    };
 
     #[test]
     fn a_batch_is_complete_after_its_quiet_time_and_never_waits_longer_than_the_most() {
@@ -123,8 +139,14 @@ mod tests {
 
     #[test]
     fn messages_wait_while_a_turn_runs_unless_they_complete_an_album_that_has_not_started() {
-        let busy = WaitingGroup { busy: true, ..group(0, 0, true) };
+        let busy = WaitingGroup {
+            busy: true,
+            ..group(0, 0, true)
+        };
         assert!(must_wait(&busy));
-        assert!(!must_wait(&WaitingGroup { joins_pending: true, ..busy }));
+        assert!(!must_wait(&WaitingGroup {
+            joins_pending: true,
+            ..busy
+        }));
     }
 }

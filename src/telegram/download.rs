@@ -3,12 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt as _;
 use std::time::Duration;
-use teloxide::{
-    ApiError, Bot, RequestError,
-    net::Download as _,
-    requests::Requester as _,
-    types::FileId,
-};
+use teloxide::{ApiError, Bot, RequestError, net::Download as _, requests::Requester as _, types::FileId};
 
 /// The Bot API hands out no file larger than this.
 pub const TELEGRAM_LIMIT: u64 = 20 * 1024 * 1024;
@@ -49,12 +44,17 @@ enum Trouble {
 }
 
 async fn once(bot: &Bot, file_id: &str, most: u64) -> Result<Bytes, Trouble> {
-    let file = bot.get_file(FileId(file_id.to_owned())).await.map_err(|error| match error {
-        RequestError::RetryAfter(wait) => Trouble::Passing(Some(wait.duration())),
-        RequestError::Api(ApiError::Unknown(text)) if text.contains("too big") => Trouble::Final(DownloadError::TooBig),
-        RequestError::Api(error) => Trouble::Final(DownloadError::Gone(error.to_string())),
-        _ => Trouble::Passing(None),
-    })?;
+    let file = bot
+        .get_file(FileId(file_id.to_owned()))
+        .await
+        .map_err(|error| match error {
+            RequestError::RetryAfter(wait) => Trouble::Passing(Some(wait.duration())),
+            RequestError::Api(ApiError::Unknown(text)) if text.contains("too big") => {
+                Trouble::Final(DownloadError::TooBig)
+            }
+            RequestError::Api(error) => Trouble::Final(DownloadError::Gone(error.to_string())),
+            _ => Trouble::Passing(None),
+        })?;
     let mut stream = bot.download_file_stream(&file.path);
     let mut bytes = BytesMut::new();
     while let Some(chunk) = stream.next().await {

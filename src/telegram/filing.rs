@@ -11,7 +11,9 @@ use crate::{
     access::{Admission, Scope},
     agent,
     attachments::{AttachmentError, NewFile, markers},
-    domain::{Attachment, Conversation, InterfaceType, Message, NewMessage, ReplyTo, Role, SessionId, UserId},
+    domain::{
+        Attachment, Conversation, InterfaceType, Message, NewMessage, ReplyTo, Role, SessionId, UserId,
+    },
     store::{FiledMessage, Filing, InboxRow, StoreError, WantsTurn},
 };
 use futures::{FutureExt as _, StreamExt as _, stream};
@@ -25,7 +27,9 @@ const DOWNLOADS_AT_ONCE: usize = 4;
 /// Files everything one sender has waiting in one conversation. Never fails: what cannot be filed now stays in
 /// the inbox, and what can never be filed is answered with an apology.
 pub async fn file_batch(telegram: &Telegram, conversation_id: &str, sender_id: &str) {
-    let work = AssertUnwindSafe(try_file(telegram, conversation_id, sender_id)).catch_unwind().await;
+    let work = AssertUnwindSafe(try_file(telegram, conversation_id, sender_id))
+        .catch_unwind()
+        .await;
     match work {
         Ok(Ok(()) | Err(StoreError::AlreadyDone)) => {}
         Ok(Err(error @ StoreError::Unavailable(_))) => {
@@ -67,7 +71,11 @@ type Fetched = Result<Attachment, String>;
 async fn try_file(telegram: &Telegram, conversation_id: &str, sender_id: &str) -> Result<(), StoreError> {
     let place = Conversation::new(InterfaceType::Telegram, conversation_id);
     let user = UserId(sender_id.to_owned());
-    let mut batch = read_waiting(telegram, telegram.store.waiting_updates(conversation_id, sender_id).await?).await;
+    let mut batch = read_waiting(
+        telegram,
+        telegram.store.waiting_updates(conversation_id, sender_id).await?,
+    )
+    .await;
     if batch.is_empty() {
         return Ok(());
     }
@@ -83,8 +91,14 @@ async fn try_file(telegram: &Telegram, conversation_id: &str, sender_id: &str) -
         let late: Vec<Waiting> = read_waiting(telegram, rows)
             .await
             .into_iter()
-            .filter(|new| new.incoming.album_id.is_some() && batch.iter().all(|old| old.inbox_id != new.inbox_id))
-            .filter(|new| batch.iter().any(|old| old.incoming.album_id == new.incoming.album_id))
+            .filter(|new| {
+                new.incoming.album_id.is_some() && batch.iter().all(|old| old.inbox_id != new.inbox_id)
+            })
+            .filter(|new| {
+                batch
+                    .iter()
+                    .any(|old| old.incoming.album_id == new.incoming.album_id)
+            })
             .collect();
         if late.is_empty() {
             break;
@@ -104,13 +118,24 @@ async fn read_waiting(telegram: &Telegram, rows: Vec<InboxRow>) -> Vec<Waiting> 
     let mut waiting = Vec::with_capacity(rows.len());
     for row in rows {
         let incoming = match serde_json::from_str::<Update>(&row.raw) {
-            Ok(Update { kind: UpdateKind::Message(message), .. }) => parse::incoming(&message, &telegram.me),
+            Ok(Update {
+                kind: UpdateKind::Message(message),
+                ..
+            }) => parse::incoming(&message, &telegram.me),
             _ => None,
         };
         match incoming {
-            Some(incoming) => waiting.push(Waiting { inbox_id: row.inbox_id, incoming }),
+            Some(incoming) => waiting.push(Waiting {
+                inbox_id: row.inbox_id,
+                incoming,
+            }),
             None => {
-                patiently(|| telegram.store.skip_update(row.inbox_id, "no longer reads as a message")).await;
+                patiently(|| {
+                    telegram
+                        .store
+                        .skip_update(row.inbox_id, "no longer reads as a message")
+                })
+                .await;
             }
         }
     }
@@ -127,7 +152,10 @@ async fn turn_away(
 ) -> Result<(), StoreError> {
     let ids: Vec<i64> = batch.iter().map(|waiting| waiting.inbox_id).collect();
     if tell && batch.iter().any(|waiting| waiting.incoming.addressed) {
-        telegram.store.answer_update(&ids, place, None, &planned(&says::stranger(&user.0))).await?;
+        telegram
+            .store
+            .answer_update(&ids, place, None, &planned(&says::stranger(&user.0)))
+            .await?;
         telegram.send_wake.notify_one();
         return Ok(());
     }
@@ -145,7 +173,11 @@ async fn fetch_all(
     for Waiting { incoming, .. } in batch {
         wanted.extend(incoming.media.clone());
         if let Some(target) = incoming.reply.as_ref().filter(|target| target.media.is_some())
-            && telegram.store.find_message(scope.conversation(), &target.message_id).await?.is_none()
+            && telegram
+                .store
+                .find_message(scope.conversation(), &target.message_id)
+                .await?
+                .is_none()
         {
             wanted.extend(target.media.clone());
         }
@@ -170,7 +202,11 @@ async fn fetch(telegram: &Telegram, scope: &Scope, media: &parse::Media) -> Resu
         return Ok(Err(says::too_big_for_telegram(media)));
     }
     let name = media.filename.as_deref().unwrap_or(media.what);
-    match telegram.attachments.check_room(scope.conversation(), name, media.bytes).await {
+    match telegram
+        .attachments
+        .check_room(scope.conversation(), name, media.bytes)
+        .await
+    {
         Ok(()) => {}
         Err(AttachmentError::Store(error)) => return Err(error),
         Err(reason) => return Ok(Err(says::not_kept(&reason.to_string()))),
@@ -186,7 +222,10 @@ async fn fetch(telegram: &Telegram, scope: &Scope, media: &parse::Media) -> Resu
     };
     let mut wait = Duration::from_millis(200);
     loop {
-        let kept = telegram.attachments.keep(scope, NewFile::from_person(bytes.clone(), media.filename.clone())).await;
+        let kept = telegram
+            .attachments
+            .keep(scope, NewFile::from_person(bytes.clone(), media.filename.clone()))
+            .await;
         match kept {
             Ok(attachment) => return Ok(Ok(attachment)),
             Err(AttachmentError::Store(error)) => return Err(error),
@@ -214,7 +253,12 @@ async fn compose(
     let mut thread_root: Option<Message> = None;
     let mut messages: Vec<FiledMessage> = Vec::new();
     for Waiting { incoming, .. } in batch {
-        if telegram.store.find_message(place, &incoming.message_id).await?.is_some() {
+        if telegram
+            .store
+            .find_message(place, &incoming.message_id)
+            .await?
+            .is_some()
+        {
             continue; // The same message in a second update: one is enough.
         }
         let reply = match &incoming.reply {
@@ -232,7 +276,12 @@ async fn compose(
         };
         if let (None, Some(album)) = (&thread_root, &incoming.album_id) {
             // A late photo goes where its album is.
-            thread_root = telegram.store.messages_of_album(place, album).await?.into_iter().next();
+            thread_root = telegram
+                .store
+                .messages_of_album(place, album)
+                .await?
+                .into_iter()
+                .next();
         }
         messages.push(filed(scope, incoming, reply, &mut files));
     }
@@ -241,7 +290,11 @@ async fn compose(
         user_id: scope.user().clone(),
         agent_id: telegram.agent_id.clone(),
         inbox_ids,
-        wants_turn: if addressed && !messages.is_empty() { WantsTurn::Yes } else { WantsTurn::No },
+        wants_turn: if addressed && !messages.is_empty() {
+            WantsTurn::Yes
+        } else {
+            WantsTurn::No
+        },
         messages,
         thread_root,
     })
@@ -285,9 +338,17 @@ fn never_seen(scope: &Scope, target: &Pointed, attachment: Attachment) -> FiledM
         timestamp: target.sent_at,
         user_id: target.author.clone(),
         album_id: target.album_id.clone(),
-        ..NewMessage::new(scope.conversation().clone(), SessionId(uuid::Uuid::nil()), Role::User, content)
+        ..NewMessage::new(
+            scope.conversation().clone(),
+            SessionId(uuid::Uuid::nil()),
+            Role::User,
+            content,
+        )
     };
-    FiledMessage { message, attachments: vec![attachment] }
+    FiledMessage {
+        message,
+        attachments: vec![attachment],
+    }
 }
 
 /// Looks the target up by interface, conversation and id; one never seen is passed on as a quote at most.
@@ -300,12 +361,23 @@ async fn resolve(
     let quote = target.quote.clone();
     Ok(match found {
         Some(found) => {
-            let reply = ReplyTo { message: Some(found.message.internal_id), attachment: found.attachment, quote };
+            let reply = ReplyTo {
+                message: Some(found.message.internal_id),
+                attachment: found.attachment,
+                quote,
+            };
             (reply, Some(found.message))
         }
         None => {
             let said = (!target.text.is_empty()).then(|| target.text.clone());
-            (ReplyTo { message: None, attachment: None, quote: quote.or(said) }, None)
+            (
+                ReplyTo {
+                    message: None,
+                    attachment: None,
+                    quote: quote.or(said),
+                },
+                None,
+            )
         }
     })
 }

@@ -39,7 +39,9 @@ impl Payload for RawUpdates {
 /// updates if Telegram restarts its numbering.
 pub fn update_key(update: &Value) -> String {
     let id = &update["update_id"];
-    let about = update.as_object().and_then(|fields| fields.iter().find(|(name, _)| *name != "update_id"));
+    let about = update
+        .as_object()
+        .and_then(|fields| fields.iter().find(|(name, _)| *name != "update_id"));
     match about {
         Some((kind, body)) => {
             let (chat, message, edited) = (&body["chat"]["id"], &body["message_id"], &body["edit_date"]);
@@ -63,7 +65,15 @@ pub async fn poll(
         // Until we have caught up, do not let Telegram hold the line: an empty answer is what we wait for.
         let timeout = if *caught_up.borrow() { LONG_POLL_SECONDS } else { 0 };
         let allowed_updates = ["message", "edited_message", "callback_query", "my_chat_member"];
-        let request = JsonRequest::new(bot.clone(), RawUpdates { offset, limit: BATCH, timeout, allowed_updates });
+        let request = JsonRequest::new(
+            bot.clone(),
+            RawUpdates {
+                offset,
+                limit: BATCH,
+                timeout,
+                allowed_updates,
+            },
+        );
         let updates = match tokio::time::timeout(POLL_PATIENCE, request.send()).await {
             Ok(Ok(updates)) => updates,
             Ok(Err(RequestError::RetryAfter(wait))) => {
@@ -81,10 +91,19 @@ pub async fn poll(
                 continue;
             }
         };
-        let next = updates.iter().filter_map(|update| update["update_id"].as_i64()).max().map(|id| id + 1);
+        let next = updates
+            .iter()
+            .filter_map(|update| update["update_id"].as_i64())
+            .max()
+            .map(|id| id + 1);
         let full = updates.len() == usize::from(BATCH);
-        let new: Vec<NewUpdate> =
-            updates.iter().map(|update| NewUpdate { key: update_key(update), raw: update.to_string() }).collect();
+        let new: Vec<NewUpdate> = updates
+            .iter()
+            .map(|update| NewUpdate {
+                key: update_key(update),
+                raw: update.to_string(),
+            })
+            .collect();
         let rows = match store.receive_updates(&new).await {
             Ok(rows) => rows,
             Err(error) => {

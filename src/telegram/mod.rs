@@ -101,7 +101,10 @@ pub fn bot(token: &SecretString, api_url: &Url) -> Result<Bot, ConnectError> {
 /// Asks Telegram who we are.
 async fn who_am_i(bot: &CacheMe<Bot>) -> Result<Me, ConnectError> {
     match bot.get_me().send().await {
-        Ok(me) => Ok(Me { user_id: me.user.id.0, username: me.username().to_owned() }),
+        Ok(me) => Ok(Me {
+            user_id: me.user.id.0,
+            username: me.username().to_owned(),
+        }),
         Err(RequestError::Api(ApiError::InvalidToken)) => Err(ConnectError::WrongToken),
         Err(error) => Err(ConnectError::Unreachable(intake::describe(&error))),
     }
@@ -114,7 +117,10 @@ pub async fn check_token(token: &SecretString, api_url: &Url) -> Result<Me, Conn
 
 /// How this interface turns an answer into sends.
 pub fn planner(answer: &Answer) -> Vec<PlannedSend> {
-    plan::plan(answer).into_iter().map(plan::Send::into_planned).collect()
+    plan::plan(answer)
+        .into_iter()
+        .map(plan::Send::into_planned)
+        .collect()
 }
 
 /// Connects, however long Telegram is away; fails only on a wrong token.
@@ -149,7 +155,11 @@ pub async fn connect(bot: Bot, parts: Parts) -> Result<Connected, ConnectError> 
         on_the_wire: Semaphore::new(ON_THE_WIRE as usize),
     });
     let (caught_up, _) = watch::channel(false);
-    Ok(Connected { telegram, cached, caught_up })
+    Ok(Connected {
+        telegram,
+        cached,
+        caught_up,
+    })
 }
 
 /// Ready to run: each of these tasks runs until dropped, and can be started again after a panic.
@@ -172,15 +182,26 @@ impl Connected {
     /// Polls, and routes what is safe. What a crash left unhandled comes first.
     pub async fn receive(self) {
         let (handled_next, rows) = mpsc::channel(1000);
-        let left_behind = route::patiently(|| self.telegram.store.unhandled_updates()).await.unwrap_or_default();
+        let left_behind = route::patiently(|| self.telegram.store.unhandled_updates())
+            .await
+            .unwrap_or_default();
         let feed = async {
             for row in left_behind {
                 let _ = handled_next.send(row).await;
             }
             let store = self.telegram.store.clone();
-            intake::poll(self.telegram.bot.clone(), store, handled_next, self.caught_up.clone()).await;
+            intake::poll(
+                self.telegram.bot.clone(),
+                store,
+                handled_next,
+                self.caught_up.clone(),
+            )
+            .await;
         };
-        tokio::join!(feed, route::dispatch(self.telegram.clone(), self.cached.clone(), rows));
+        tokio::join!(
+            feed,
+            route::dispatch(self.telegram.clone(), self.cached.clone(), rows)
+        );
     }
 
     pub async fn batch(self) {
@@ -194,7 +215,12 @@ impl Connected {
     /// Puts nothing new on the wire and waits for what is: a send cut in the middle has an unknown fate.
     pub async fn close(&self) {
         self.telegram.closing.cancel();
-        self.telegram.on_the_wire.acquire_many(ON_THE_WIRE).await.map(drop).unwrap_or_default();
+        self.telegram
+            .on_the_wire
+            .acquire_many(ON_THE_WIRE)
+            .await
+            .map(drop)
+            .unwrap_or_default();
     }
 
     pub async fn show_presence(self) {
@@ -205,7 +231,10 @@ impl Connected {
     pub async fn register_commands(self) {
         let request = self.telegram.bot.set_my_commands(Command::bot_commands());
         if let Err(error) = request.await {
-            warn!("the commands could not be registered: {}", intake::describe(&error));
+            warn!(
+                "the commands could not be registered: {}",
+                intake::describe(&error)
+            );
         }
     }
 }

@@ -19,7 +19,12 @@ struct Bucket {
 
 impl Bucket {
     fn new(capacity: f64, per_second: f64, now: Instant) -> Self {
-        Self { capacity, per_second, tokens: capacity, at: now }
+        Self {
+            capacity,
+            per_second,
+            tokens: capacity,
+            at: now,
+        }
     }
 
     fn refill(&mut self, now: Instant) {
@@ -44,18 +49,34 @@ pub struct Pacer {
 impl Pacer {
     pub fn new(rules: Pacing, now: Instant) -> Self {
         let rate = rules.overall_per_second;
-        Self { rules, overall: Bucket::new(rate, rate, now), chats: HashMap::new() }
+        Self {
+            rules,
+            overall: Bucket::new(rate, rate, now),
+            chats: HashMap::new(),
+        }
     }
 
     /// Books `items` messages to a chat and says how long to wait before they may leave.
     pub fn book(&mut self, chat_id: &str, items: i64, now: Instant) -> Duration {
         let items = items as f64;
-        self.chats.retain(|_, buckets| buckets.iter().any(|b| now.saturating_duration_since(b.at) < FORGET_AFTER));
+        self.chats.retain(|_, buckets| {
+            buckets
+                .iter()
+                .any(|b| now.saturating_duration_since(b.at) < FORGET_AFTER)
+        });
         let rules = self.rules;
         let chat = self.chats.entry(chat_id.to_owned()).or_insert_with(|| {
-            let mut buckets = vec![Bucket::new(f64::from(rules.per_chat_burst), rules.per_chat_per_second, now)];
+            let mut buckets = vec![Bucket::new(
+                f64::from(rules.per_chat_burst),
+                rules.per_chat_per_second,
+                now,
+            )];
             if is_group(chat_id) {
-                buckets.push(Bucket::new(rules.group_per_minute, rules.group_per_minute / 60.0, now));
+                buckets.push(Bucket::new(
+                    rules.group_per_minute,
+                    rules.group_per_minute / 60.0,
+                    now,
+                ));
             }
             buckets
         });
@@ -81,7 +102,12 @@ mod tests {
     use super::*;
 
     fn rules() -> Pacing {
-        Pacing { per_chat_per_second: 1.0, per_chat_burst: 5, group_per_minute: 20.0, overall_per_second: 30.0 }
+        Pacing {
+            per_chat_per_second: 1.0,
+            per_chat_burst: 5,
+            group_per_minute: 20.0,
+            overall_per_second: 30.0,
+        }
     }
 
     #[test]
@@ -90,7 +116,11 @@ mod tests {
         let mut pacer = Pacer::new(rules(), now);
         let waits: Vec<u64> = (0..8).map(|_| pacer.book("1", 1, now).as_secs()).collect();
         assert_eq!(waits, [0, 0, 0, 0, 0, 1, 2, 3]);
-        assert_eq!(pacer.book("2", 1, now), Duration::ZERO, "another chat does not wait");
+        assert_eq!(
+            pacer.book("2", 1, now),
+            Duration::ZERO,
+            "another chat does not wait"
+        );
     }
 
     #[test]
@@ -104,15 +134,28 @@ mod tests {
     #[test]
     fn a_group_gets_twenty_a_minute() {
         let start = Instant::now();
-        let mut pacer = Pacer::new(Pacing { per_chat_per_second: 100.0, ..rules() }, start);
+        let mut pacer = Pacer::new(
+            Pacing {
+                per_chat_per_second: 100.0,
+                ..rules()
+            },
+            start,
+        );
         let sent = (0..600u64)
             .filter(|tenth| pacer_lets(&mut pacer, start + Duration::from_millis(tenth * 100)))
             .count();
-        assert!((38..=41).contains(&sent), "a full bucket and a minute's refill, got {sent}");
+        assert!(
+            (38..=41).contains(&sent),
+            "a full bucket and a minute's refill, got {sent}"
+        );
     }
 
     fn pacer_lets(pacer: &mut Pacer, now: Instant) -> bool {
-        let mut probe = Pacer { rules: pacer.rules, overall: pacer.overall.clone(), chats: pacer.chats.clone() };
+        let mut probe = Pacer {
+            rules: pacer.rules,
+            overall: pacer.overall.clone(),
+            chats: pacer.chats.clone(),
+        };
         let free = probe.book("-5", 1, now) == Duration::ZERO;
         if free {
             *pacer = probe;
@@ -124,7 +167,9 @@ mod tests {
     fn all_chats_together_stay_under_the_overall_rate() {
         let now = Instant::now();
         let mut pacer = Pacer::new(rules(), now);
-        let late = (0..60).filter(|chat| pacer.book(&chat.to_string(), 1, now) > Duration::ZERO).count();
+        let late = (0..60)
+            .filter(|chat| pacer.book(&chat.to_string(), 1, now) > Duration::ZERO)
+            .count();
         assert_eq!(late, 30);
     }
 }

@@ -46,7 +46,10 @@ pub struct Pointed {
 
 /// None for what is no message of a person: joins, pins, channel posts.
 pub fn incoming(message: &Message, me: &Me) -> Option<Incoming> {
-    let sender = message.from.as_ref().filter(|user| !user.is_bot || user.is_anonymous())?;
+    let sender = message
+        .from
+        .as_ref()
+        .filter(|user| !user.is_bot || user.is_anonymous())?;
     let media = media(message);
     let raw_text = text_of(message);
     if raw_text.is_empty() && media.is_none() {
@@ -74,7 +77,11 @@ pub fn incoming(message: &Message, me: &Me) -> Option<Incoming> {
 
 /// Text or caption, as typed.
 pub fn text_of(message: &Message) -> String {
-    message.text().or(message.caption()).unwrap_or_default().replace('\0', "")
+    message
+        .text()
+        .or(message.caption())
+        .unwrap_or_default()
+        .replace('\0', "")
 }
 
 /// The same, as it is stored: without a leading or trailing mention of the bot.
@@ -107,26 +114,39 @@ fn pointed(message: &Message, me: &Me) -> Option<Pointed> {
 }
 
 fn mentions(message: &Message, me: &Me) -> bool {
-    let entities = message.parse_entities().or_else(|| message.parse_caption_entities()).unwrap_or_default();
-    entities.iter().any(|entity: &MessageEntityRef<'_>| match entity.kind() {
-        MessageEntityKind::Mention => entity.text().eq_ignore_ascii_case(&format!("@{}", me.username)),
-        MessageEntityKind::TextMention { user } => user.id.0 == me.user_id,
-        MessageEntityKind::BotCommand => {
-            entity.text().to_ascii_lowercase().ends_with(&format!("@{}", me.username.to_ascii_lowercase()))
-        }
-        _ => false,
-    })
+    let entities = message
+        .parse_entities()
+        .or_else(|| message.parse_caption_entities())
+        .unwrap_or_default();
+    entities
+        .iter()
+        .any(|entity: &MessageEntityRef<'_>| match entity.kind() {
+            MessageEntityKind::Mention => entity.text().eq_ignore_ascii_case(&format!("@{}", me.username)),
+            MessageEntityKind::TextMention { user } => user.id.0 == me.user_id,
+            MessageEntityKind::BotCommand => entity
+                .text()
+                .to_ascii_lowercase()
+                .ends_with(&format!("@{}", me.username.to_ascii_lowercase())),
+            _ => false,
+        })
 }
 
 /// "@bot crop it" and "crop it @bot" both say "crop it".
 fn without_mention(text: &str, me: &Me) -> String {
     let name = format!("@{}", me.username);
     let trimmed = text.trim();
-    let starts = trimmed.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(&name));
+    let starts = trimmed
+        .get(..name.len())
+        .is_some_and(|head| head.eq_ignore_ascii_case(&name));
     if starts && !trimmed[name.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_') {
-        return trimmed[name.len()..].trim_start_matches([',', ':', ' ', '\n']).to_owned();
+        return trimmed[name.len()..]
+            .trim_start_matches([',', ':', ' ', '\n'])
+            .to_owned();
     }
-    let tail = trimmed.len().checked_sub(name.len()).filter(|&at| trimmed.is_char_boundary(at));
+    let tail = trimmed
+        .len()
+        .checked_sub(name.len())
+        .filter(|&at| trimmed.is_char_boundary(at));
     match tail {
         Some(at) if trimmed[at..].eq_ignore_ascii_case(&name) && trimmed[..at].ends_with([' ', '\n']) => {
             trimmed[..at].trim_end_matches([',', ' ', '\n']).to_owned()
@@ -136,13 +156,20 @@ fn without_mention(text: &str, me: &Me) -> String {
 }
 
 fn file(meta: &FileMeta, filename: Option<String>, what: &'static str) -> Media {
-    Media { file_id: meta.id.0.clone(), filename, bytes: u64::from(meta.size), what }
+    Media {
+        file_id: meta.id.0.clone(),
+        filename,
+        bytes: u64::from(meta.size),
+        what,
+    }
 }
 
 /// The one file a message carries; of a photo, its largest size.
 fn media(message: &Message) -> Option<Media> {
     let largest = |sizes: &[teloxide::types::PhotoSize]| {
-        let best = sizes.iter().max_by_key(|size| u64::from(size.width) * u64::from(size.height))?;
+        let best = sizes
+            .iter()
+            .max_by_key(|size| u64::from(size.width) * u64::from(size.height))?;
         Some(file(&best.file, None, "photo"))
     };
     if let Some(sizes) = message.photo() {
@@ -169,7 +196,9 @@ fn media(message: &Message) -> Option<Media> {
     if let Some(note) = message.video_note() {
         return Some(file(&note.file, None, "video message"));
     }
-    message.sticker().map(|sticker| file(&sticker.file, None, "sticker"))
+    message
+        .sticker()
+        .map(|sticker| file(&sticker.file, None, "sticker"))
 }
 
 #[cfg(test)]
@@ -177,15 +206,27 @@ mod tests {
     use super::*;
 
     fn me() -> Me {
-        Me { user_id: 1, username: "PhotoBot".into() }
+        Me {
+            user_id: 1,
+            username: "PhotoBot".into(),
+        }
     }
 
     #[test]
     fn a_mention_at_either_end_is_not_part_of_the_request() {
-        for text in ["@photobot crop it", "@PhotoBot, crop it", "crop it @photobot", "crop it, @PHOTOBOT"] {
+        for text in [
+            "@photobot crop it",
+            "@PhotoBot, crop it",
+            "crop it @photobot",
+            "crop it, @PHOTOBOT",
+        ] {
             assert_eq!(without_mention(text, &me()), "crop it", "{text}");
         }
-        for text in ["@photobots crop it", "mail x@photobot", "ask @photobot to crop it"] {
+        for text in [
+            "@photobots crop it",
+            "mail x@photobot",
+            "ask @photobot to crop it",
+        ] {
             assert_eq!(without_mention(text, &me()), text);
         }
         assert_eq!(without_mention("@photobot", &me()), "");

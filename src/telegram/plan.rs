@@ -105,13 +105,17 @@ impl Send {
     pub fn gentler(self) -> Option<Self> {
         match self {
             Self::Text { body } if body.entities.is_empty() => None,
-            Self::Text { body } => Some(Self::Text { body: Formatted::plain(body.text) }),
+            Self::Text { body } => Some(Self::Text {
+                body: Formatted::plain(body.text),
+            }),
             Self::Photo { file, caption } => Some(Self::Document { file, caption }),
             Self::MediaGroup { files, caption } => Some(Self::DocumentGroup { files, caption }),
             Self::Document { .. } | Self::DocumentGroup { .. } => {
                 let names: Vec<&str> = self.files().iter().map(|file| file.filename.as_str()).collect();
                 let text = super::says::telegram_refused(&names);
-                Some(Self::Text { body: Formatted::plain(text) })
+                Some(Self::Text {
+                    body: Formatted::plain(text),
+                })
             }
         }
     }

@@ -17,7 +17,9 @@ pub async fn run(telegram: Arc<Telegram>) {
     let mut typing: HashMap<crate::domain::TurnId, AbortHandle> = HashMap::new();
     loop {
         match events.recv().await {
-            Ok(TurnEvent::Started { turn, conversation }) if conversation.interface == InterfaceType::Telegram => {
+            Ok(TurnEvent::Started { turn, conversation })
+                if conversation.interface == InterfaceType::Telegram =>
+            {
                 if let Ok(chat) = conversation.id.parse() {
                     let task = tokio::spawn(keep_typing(telegram.clone(), ChatId(chat)));
                     typing.insert(turn, task.abort_handle());

@@ -49,7 +49,12 @@ pub struct Committed {
 impl Committed {
     pub fn new(telegram: Arc<Telegram>, rows: mpsc::Receiver<InboxRow>) -> Self {
         let (token, flag) = mk_stop_token();
-        Self { telegram, rows, token, flag }
+        Self {
+            telegram,
+            rows,
+            token,
+            flag,
+        }
     }
 }
 
@@ -65,9 +70,13 @@ impl<'a> AsUpdateStream<'a> for Committed {
     type Stream = Pin<Box<dyn Stream<Item = Result<Update, Infallible>> + Send + 'a>>;
 
     fn as_stream(&'a mut self) -> Self::Stream {
-        let Self { telegram, rows, flag, .. } = self;
+        let Self {
+            telegram, rows, flag, ..
+        } = self;
         let rows = futures::stream::poll_fn(move |context| rows.poll_recv(context));
-        let updates = rows.filter_map(move |row| parse_or_skip(telegram.clone(), row)).map(Ok);
+        let updates = rows
+            .filter_map(move |row| parse_or_skip(telegram.clone(), row))
+            .map(Ok);
         Box::pin(updates.take_until(flag.clone()))
     }
 }
@@ -75,8 +84,16 @@ impl<'a> AsUpdateStream<'a> for Committed {
 /// What cannot be parsed stays in the inbox, marked, and is passed over.
 async fn parse_or_skip(telegram: Arc<Telegram>, row: InboxRow) -> Option<Update> {
     let reason = match serde_json::from_str::<Update>(&row.raw) {
-        Ok(Update { kind: UpdateKind::Error(_), .. }) => "not an update this version understands".to_owned(),
-        Ok(update) => return Some(Update { id: UpdateId(row.inbox_id as u32), kind: update.kind }),
+        Ok(Update {
+            kind: UpdateKind::Error(_),
+            ..
+        }) => "not an update this version understands".to_owned(),
+        Ok(update) => {
+            return Some(Update {
+                id: UpdateId(row.inbox_id as u32),
+                kind: update.kind,
+            });
+        }
         Err(error) => error.to_string(),
     };
     warn!(inbox_id = row.inbox_id, reason, "an update was kept but skipped");
@@ -101,17 +118,29 @@ fn schema() -> UpdateHandler<Infallible> {
     let commands = dptree::filter_map(|telegram: Arc<Telegram>, message: Message| {
         Command::parse(message.text()?, &telegram.me.username).ok()
     })
-    .endpoint(|telegram: Arc<Telegram>, update: Update, message: Message, command: Command| async move {
-        contained(&telegram, update.id, || answer(&telegram, update.id, &message, &command)).await
-    });
-    let messages = dptree::endpoint(|telegram: Arc<Telegram>, update: Update, message: Message| async move {
-        contained(&telegram, update.id, || park(&telegram, update.id, &message)).await
-    });
-    let edits = dptree::endpoint(|telegram: Arc<Telegram>, update: Update, message: Message| async move {
-        contained(&telegram, update.id, || note_edit(&telegram, update.id, &message)).await
-    });
+    .endpoint(
+        |telegram: Arc<Telegram>, update: Update, message: Message, command: Command| async move {
+            contained(&telegram, update.id, || {
+                answer(&telegram, update.id, &message, &command)
+            })
+            .await
+        },
+    );
+    let messages = dptree::endpoint(
+        |telegram: Arc<Telegram>, update: Update, message: Message| async move {
+            contained(&telegram, update.id, || park(&telegram, update.id, &message)).await
+        },
+    );
+    let edits = dptree::endpoint(
+        |telegram: Arc<Telegram>, update: Update, message: Message| async move {
+            contained(&telegram, update.id, || note_edit(&telegram, update.id, &message)).await
+        },
+    );
     let others = dptree::endpoint(|telegram: Arc<Telegram>, update: Update| async move {
-        contained(&telegram, update.id, || telegram.store.close_update(inbox_id(update.id))).await
+        contained(&telegram, update.id, || {
+            telegram.store.close_update(inbox_id(update.id))
+        })
+        .await
     });
     dptree::entry()
         .branch(Update::filter_message().branch(commands).branch(messages))
@@ -126,7 +155,10 @@ where
     W: Future<Output = Result<(), StoreError>>,
 {
     if AssertUnwindSafe(patiently(work)).catch_unwind().await.is_err() {
-        error!(inbox_id = id.0, "a handler panicked; its update is kept and skipped");
+        error!(
+            inbox_id = id.0,
+            "a handler panicked; its update is kept and skipped"
+        );
         patiently(|| telegram.store.skip_update(inbox_id(id), "its handler panicked")).await;
     }
     Ok(())
@@ -209,7 +241,10 @@ async fn answer(
             Admission::Welcome(_) => obey(telegram, &place, &user, command).await?,
         },
     };
-    telegram.store.answer_update(&[inbox_id(id)], &place, None, &planned(&text)).await?;
+    telegram
+        .store
+        .answer_update(&[inbox_id(id)], &place, None, &planned(&text))
+        .await?;
     telegram.send_wake.notify_one();
     Ok(())
 }
@@ -248,6 +283,12 @@ async fn obey(
 
 /// A sentence of our own as sends.
 pub fn planned(text: &str) -> Vec<PlannedSend> {
-    let answer = Answer { text: text.to_owned(), attachments: Vec::new() };
-    plan::plan(&answer).into_iter().map(plan::Send::into_planned).collect()
+    let answer = Answer {
+        text: text.to_owned(),
+        attachments: Vec::new(),
+    };
+    plan::plan(&answer)
+        .into_iter()
+        .map(plan::Send::into_planned)
+        .collect()
 }

@@ -10,7 +10,9 @@ pub const EXAMPLE: &str = "Send me a photo, then reply to it, for example:\n\
     An album works too: “make them sepia” answers with an album.";
 
 pub fn welcome() -> String {
-    format!("Hi! I'm **Photothread**: send a photo, reply to edit it.\n\n{EXAMPLE}\n\n/help shows what else I can do.")
+    format!(
+        "Hi! I'm **Photothread**: send a photo, reply to edit it.\n\n{EXAMPLE}\n\n/help shows what else I can do."
+    )
 }
 
 pub fn paired() -> String {
@@ -62,11 +64,21 @@ pub fn could_not_download(media: &Media) -> String {
 
 pub fn not_kept(reason: &str) -> String {
     let mut reason = reason.chars();
-    let first = reason.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
-    let end = if reason.as_str().ends_with(['.', '!']) { "" } else { "." };
+    let first = reason
+        .next()
+        .map(|c| c.to_uppercase().to_string())
+        .unwrap_or_default();
+    let end = if reason.as_str().ends_with(['.', '!']) {
+        ""
+    } else {
+        "."
+    };
     format!("{first}{}{end}", reason.as_str())
 }
 
 pub fn telegram_refused(names: &[&str]) -> String {
-    format!("I made {}, but Telegram wouldn't take it. Ask me to resize or crop it, and I'll try again.", names.join(", "))
+    format!(
+        "I made {}, but Telegram wouldn't take it. Ask me to resize or crop it, and I'll try again.",
+        names.join(", ")
+    )
 }

@@ -1,12 +1,7 @@
 //! Out of the outbox and to Telegram: one in-flight send per chat, in order. A send whose fate is unknown is marked
 //! so and never repeated; one that certainly did not arrive is tried again or in a gentler shape.
 
-use super::{
-    Telegram,
-    plan::Send,
-    render::Formatted,
-    route::patiently,
-};
+use super::{Telegram, plan::Send, render::Formatted, route::patiently};
 use crate::{
     attachments::{AttachmentError, ObjectError},
     domain::{Conversation, InterfaceType},
@@ -23,8 +18,8 @@ use teloxide::{
     payloads::{SendDocumentSetters as _, SendMessageSetters as _},
     requests::Requester as _,
     types::{
-        ChatAction, ChatId, InputFile, InputGroupMedia, InputMediaDocument, InputMediaPhoto, Message, MessageId,
-        ReplyParameters,
+        ChatAction, ChatId, InputFile, InputGroupMedia, InputMediaDocument, InputMediaPhoto, Message,
+        MessageId, ReplyParameters,
     },
 };
 use tracing::{debug, error, info, warn};
@@ -50,13 +45,24 @@ pub async fn run(telegram: Arc<Telegram>) {
     let active: Arc<Mutex<HashSet<Conversation>>> = Arc::default();
     let mut turns = telegram.turns.events();
     loop {
-        match telegram.store.conversations_to_send(InterfaceType::Telegram).await {
+        match telegram
+            .store
+            .conversations_to_send(InterfaceType::Telegram)
+            .await
+        {
             Ok(conversations) => {
                 for place in conversations {
-                    if active.lock().unwrap_or_else(PoisonError::into_inner).insert(place.clone()) {
+                    if active
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .insert(place.clone())
+                    {
                         let (telegram, active) = (telegram.clone(), active.clone());
                         tokio::spawn(async move {
-                            let leave = Leave { active, place: place.clone() };
+                            let leave = Leave {
+                                active,
+                                place: place.clone(),
+                            };
                             drain(&telegram, &place).await;
                             drop(leave);
                             // Something may have been planned between the last look and leaving.
@@ -83,7 +89,10 @@ struct Leave {
 
 impl Drop for Leave {
     fn drop(&mut self) {
-        self.active.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.place);
+        self.active
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&self.place);
     }
 }
 
@@ -93,7 +102,11 @@ async fn drain(telegram: &Telegram, place: &Conversation) {
         if let Some(wait) = row.not_before.and_then(|at| (at - Utc::now()).to_std().ok()) {
             tokio::time::sleep(wait).await;
         }
-        let wait = telegram.pacer.lock().unwrap_or_else(PoisonError::into_inner).book(&place.id, row.items, Instant::now());
+        let wait = telegram
+            .pacer
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .book(&place.id, row.items, Instant::now());
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
             () = telegram.closing.cancelled() => return,
@@ -102,13 +115,20 @@ async fn drain(telegram: &Telegram, place: &Conversation) {
             Ok(send) => send,
             Err(error) => {
                 error!(outbox_id = row.outbox_id, %error, "a planned send cannot be read");
-                patiently(|| telegram.store.send_failed(row.outbox_id, "its plan cannot be read")).await;
+                patiently(|| {
+                    telegram
+                        .store
+                        .send_failed(row.outbox_id, "its plan cannot be read")
+                })
+                .await;
                 continue;
             }
         };
         match load(telegram, &send).await {
             Ok(files) => {
-                let Ok(_on_the_wire) = telegram.on_the_wire.acquire().await else { return };
+                let Ok(_on_the_wire) = telegram.on_the_wire.acquire().await else {
+                    return;
+                };
                 if telegram.closing.is_cancelled() {
                     return;
                 }
@@ -127,10 +147,14 @@ async fn drain(telegram: &Telegram, place: &Conversation) {
 async fn load(telegram: &Telegram, send: &Send) -> Result<Vec<InputFile>, Fate> {
     let mut files = Vec::new();
     for file in send.files() {
-        let bytes = telegram.attachments.stored_bytes(&file.object_key).await.map_err(|error| match error {
-            AttachmentError::Objects(ObjectError::Missing) => Fate::Refused("its file is gone".into()),
-            other => Fate::Again(Duration::from_secs(5), other.to_string()),
-        })?;
+        let bytes = telegram
+            .attachments
+            .stored_bytes(&file.object_key)
+            .await
+            .map_err(|error| match error {
+                AttachmentError::Objects(ObjectError::Missing) => Fate::Refused("its file is gone".into()),
+                other => Fate::Again(Duration::from_secs(5), other.to_string()),
+            })?;
         files.push(InputFile::memory(bytes).file_name(file.filename.clone()));
     }
     Ok(files)
@@ -143,10 +167,14 @@ async fn deliver(
     send: &Send,
     files: Vec<InputFile>,
 ) -> Fate {
-    let Ok(chat) = place.id.parse().map(ChatId) else { return Fate::Never("not a chat id".into()) };
-    let reply = row.reply_to.as_ref().and_then(|id| id.parse().ok()).map(|id| {
-        ReplyParameters::new(MessageId(id)).allow_sending_without_reply()
-    });
+    let Ok(chat) = place.id.parse().map(ChatId) else {
+        return Fate::Never("not a chat id".into());
+    };
+    let reply = row
+        .reply_to
+        .as_ref()
+        .and_then(|id| id.parse().ok())
+        .map(|id| ReplyParameters::new(MessageId(id)).allow_sending_without_reply());
     let sent = request(telegram, chat, send, files, reply).await;
     match sent {
         Ok(messages) => Fate::Arrived(messages.iter().map(|message| message.id.0.to_string()).collect()),
@@ -195,7 +223,11 @@ async fn request(
             let media = first.into_iter().chain(files).enumerate().map(|(index, file)| {
                 let (text, entities) = caption_of(caption.as_ref().filter(|_| index == 0));
                 if matches!(send, Send::MediaGroup { .. }) {
-                    let photo = InputMediaPhoto { caption: text, caption_entities: entities, ..InputMediaPhoto::new(file) };
+                    let photo = InputMediaPhoto {
+                        caption: text,
+                        caption_entities: entities,
+                        ..InputMediaPhoto::new(file)
+                    };
                     InputGroupMedia::Photo(photo)
                 } else {
                     let mut document = InputMediaDocument::new(file);
@@ -214,7 +246,9 @@ async fn request(
 type Caption = (Option<String>, Option<Vec<teloxide::types::MessageEntity>>);
 
 fn caption_of(caption: Option<&Formatted>) -> Caption {
-    caption.map(|formatted| (formatted.text.clone(), formatted.entities.clone())).unzip()
+    caption
+        .map(|formatted| (formatted.text.clone(), formatted.entities.clone()))
+        .unzip()
 }
 
 /// What an error says about whether the message arrived.
@@ -224,12 +258,15 @@ fn judge(error: &RequestError, attempts: i64) -> Fate {
         RequestError::RetryAfter(wait) => Fate::Again(wait.duration(), said),
         // No connection was made, so nothing left.
         RequestError::Network(e) if e.is_connect() || e.is_builder() => {
-            let wait = Duration::from_millis(500) * 2u32.pow(u32::try_from(attempts.clamp(0, 6)).unwrap_or(6));
+            let wait =
+                Duration::from_millis(500) * 2u32.pow(u32::try_from(attempts.clamp(0, 6)).unwrap_or(6));
             Fate::Again(wait, said)
         }
         RequestError::Network(_) | RequestError::InvalidJson { .. } => Fate::Unknown(said),
         RequestError::Api(ApiError::Unknown(text)) if is_server_trouble(text) => Fate::Unknown(said),
-        RequestError::Api(ApiError::ChatNotFound | ApiError::BotBlocked | ApiError::UserDeactivated) => Fate::Never(said),
+        RequestError::Api(ApiError::ChatNotFound | ApiError::BotBlocked | ApiError::UserDeactivated) => {
+            Fate::Never(said)
+        }
         RequestError::Api(error) if error.to_string().starts_with("Forbidden") => Fate::Never(said),
         RequestError::Api(ApiError::Unknown(text)) if text.starts_with("Forbidden") => Fate::Never(said),
         RequestError::Api(_) | RequestError::Io(_) => Fate::Refused(said),
@@ -239,7 +276,14 @@ fn judge(error: &RequestError, attempts: i64) -> Fate {
 
 /// A 5xx of the Bot API says nothing about whether the message was taken.
 fn is_server_trouble(text: &str) -> bool {
-    ["Internal Server Error", "Bad Gateway", "Gateway Time", "Service Unavailable"].iter().any(|t| text.contains(t))
+    [
+        "Internal Server Error",
+        "Bad Gateway",
+        "Gateway Time",
+        "Service Unavailable",
+    ]
+    .iter()
+    .any(|t| text.contains(t))
 }
 
 async fn settle(telegram: &Telegram, row: &OutboxRow, send: Send, fate: Fate) {
@@ -261,7 +305,12 @@ async fn settle(telegram: &Telegram, row: &OutboxRow, send: Send, fate: Fate) {
             Some(other) => {
                 warn!(outbox_id = id, why, "refused; trying it in another shape");
                 let planned = other.into_planned();
-                patiently(|| telegram.store.reshape_send(id, &planned, row.reply_to.as_deref(), &why)).await;
+                patiently(|| {
+                    telegram
+                        .store
+                        .reshape_send(id, &planned, row.reply_to.as_deref(), &why)
+                })
+                .await;
             }
             None => {
                 error!(outbox_id = id, why, "refused");
@@ -273,7 +322,10 @@ async fn settle(telegram: &Telegram, row: &OutboxRow, send: Send, fate: Fate) {
             patiently(|| telegram.store.send_failed(id, &why)).await;
         }
         Fate::Unknown(why) => {
-            warn!(outbox_id = id, why, "nobody knows whether this arrived; see `photothread doctor`");
+            warn!(
+                outbox_id = id,
+                why, "nobody knows whether this arrived; see `photothread doctor`"
+            );
             patiently(|| telegram.store.send_unknown(id, &why)).await;
         }
     }

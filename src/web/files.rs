@@ -35,9 +35,17 @@ async fn load(site: &Site, id: AttachmentId, size: Option<u32>) -> Result<Respon
         warn!(%error, "a file could not be served");
         StatusCode::SERVICE_UNAVAILABLE
     };
-    let found = site.store.attachment_anywhere(id).await.map_err(|e| unavailable(&e))?;
+    let found = site
+        .store
+        .attachment_anywhere(id)
+        .await
+        .map_err(|e| unavailable(&e))?;
     let attachment = found.ok_or(StatusCode::NOT_FOUND)?;
-    let bytes = site.attachments.bytes(&attachment).await.map_err(|e| unavailable(&e))?;
+    let bytes = site
+        .attachments
+        .bytes(&attachment)
+        .await
+        .map_err(|e| unavailable(&e))?;
     if let (Some(size), Some(width), Some(height)) = (size, attachment.width, attachment.height) {
         let (limits, longest) = (site.picture_limits, size.clamp(16, 2048));
         let work = move || imaging::downscale_for_view(&bytes, &limits, longest);
@@ -46,20 +54,48 @@ async fn load(site: &Site, id: AttachmentId, size: Option<u32>) -> Result<Respon
         return Ok(served(small.bytes.into(), small.mime, None));
     }
     let shown = SHOWN.contains(&attachment.mime_type.as_str());
-    let mime = if shown { attachment.mime_type.as_str() } else { "application/octet-stream" };
-    Ok(served(bytes, mime, (!shown).then_some(attachment.filename.as_str())))
+    let mime = if shown {
+        attachment.mime_type.as_str()
+    } else {
+        "application/octet-stream"
+    };
+    Ok(served(
+        bytes,
+        mime,
+        (!shown).then_some(attachment.filename.as_str()),
+    ))
 }
 
 fn served(bytes: bytes::Bytes, mime: &str, save_as: Option<&str>) -> Response {
     let mut response = bytes.into_response();
     let headers = response.headers_mut();
-    let value = |text: &str| HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static("application/octet-stream"));
+    let value = |text: &str| {
+        HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static("application/octet-stream"))
+    };
     headers.insert(header::CONTENT_TYPE, value(mime));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, max-age=31536000, immutable"));
-    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'; sandbox"));
+    headers.insert(
+        header::CACHE_CONTROL,
+        HeaderValue::from_static("private, max-age=31536000, immutable"),
+    );
+    headers.insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static("default-src 'none'; sandbox"),
+    );
     if let Some(name) = save_as {
-        let safe: String = name.chars().map(|c| if c.is_ascii_graphic() && c != '"' && c != '\\' { c } else { '_' }).collect();
-        headers.insert(header::CONTENT_DISPOSITION, value(&format!("attachment; filename=\"{safe}\"")));
+        let safe: String = name
+            .chars()
+            .map(|c| {
+                if c.is_ascii_graphic() && c != '"' && c != '\\' {
+                    c
+                } else {
+                    '_'
+                }
+            })
+            .collect();
+        headers.insert(
+            header::CONTENT_DISPOSITION,
+            value(&format!("attachment; filename=\"{safe}\"")),
+        );
     }
     response
 }

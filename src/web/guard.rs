@@ -13,16 +13,32 @@ const POLICY: &str = "default-src 'none'; img-src 'self'; style-src 'self'; form
 pub async fn local_only(request: Request, next: Next) -> Response {
     let headers = request.headers();
     // A name that some other site points at this machine (DNS rebinding).
-    if !headers.get(header::HOST).and_then(|host| host.to_str().ok()).is_some_and(is_local) {
-        return (StatusCode::FORBIDDEN, "Open this page as http://127.0.0.1 or http://localhost.").into_response();
+    if !headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok())
+        .is_some_and(is_local)
+    {
+        return (
+            StatusCode::FORBIDDEN,
+            "Open this page as http://127.0.0.1 or http://localhost.",
+        )
+            .into_response();
     }
     if request.method() != Method::GET && !from_this_page(headers) {
-        return (StatusCode::FORBIDDEN, "This form must be sent from the page itself.").into_response();
+        return (
+            StatusCode::FORBIDDEN,
+            "This form must be sent from the page itself.",
+        )
+            .into_response();
     }
     let mut response = next.run(request).await;
     let out = response.headers_mut();
-    out.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(POLICY));
-    out.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    out.entry(header::CONTENT_SECURITY_POLICY)
+        .or_insert(HeaderValue::from_static(POLICY));
+    out.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
     out.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     response
 }
@@ -37,9 +53,14 @@ fn is_local(host: &str) -> bool {
 
 /// Browsers say where a form was sent from; tools like curl say nothing and are not a browser's victim.
 fn from_this_page(headers: &HeaderMap) -> bool {
-    match headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok()) {
+    match headers
+        .get(header::ORIGIN)
+        .and_then(|origin| origin.to_str().ok())
+    {
         Some(origin) => origin.strip_prefix("http://").is_some_and(is_local),
-        None => headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin" || site == "none"),
+        None => headers
+            .get("sec-fetch-site")
+            .is_none_or(|site| site == "same-origin" || site == "none"),
     }
 }
 

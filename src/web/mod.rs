@@ -62,10 +62,17 @@ pub struct BindError {
 }
 
 pub async fn bind(address: SocketAddr, site: Site) -> Result<Server, BindError> {
-    let trouble = |error: std::io::Error| BindError { address, why: error.to_string() };
+    let trouble = |error: std::io::Error| BindError {
+        address,
+        why: error.to_string(),
+    };
     let listener = TcpListener::bind(address).await.map_err(trouble)?;
     let bound = listener.local_addr().map_err(trouble)?;
-    let most = site.attachments.limits().max_file_bytes.saturating_mul(MOST_FILES);
+    let most = site
+        .attachments
+        .limits()
+        .max_file_bytes
+        .saturating_mul(MOST_FILES);
     let router = Router::new()
         .route("/", get(page::show).post(post::message))
         .route("/new", post(post::new_conversation))
@@ -75,7 +82,11 @@ pub async fn bind(address: SocketAddr, site: Site) -> Result<Server, BindError> 
         .layer(DefaultBodyLimit::max(usize::try_from(most).unwrap_or(usize::MAX)))
         .layer(middleware::from_fn(guard::local_only))
         .with_state(Arc::new(site));
-    Ok(Server { address: bound, listener, router })
+    Ok(Server {
+        address: bound,
+        listener,
+        router,
+    })
 }
 
 impl Server {

@@ -86,11 +86,16 @@ pub async fn show(
 }
 
 pub async fn style() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], include_str!("ui/style.css"))
+    (
+        [(header::CONTENT_TYPE, "text/css; charset=utf-8")],
+        include_str!("ui/style.css"),
+    )
 }
 
 fn entries(messages: &[Message], known: &[Attachment]) -> Vec<Entry> {
-    let shown = messages.iter().filter(|m| m.role != Role::Tool && m.tool_calls.is_empty());
+    let shown = messages
+        .iter()
+        .filter(|m| m.role != Role::Tool && m.tool_calls.is_empty());
     shown
         .map(|message| Entry {
             id: message.internal_id.0,
@@ -114,8 +119,13 @@ fn did(messages: &[Message], answer: &Message) -> Vec<String> {
     if answer.role == Role::User || answer.turn_id.is_none() {
         return Vec::new();
     }
-    let tools = messages.iter().filter(|m| m.role == Role::Tool && m.turn_id == answer.turn_id);
-    tools.filter_map(|m| m.tool_name.as_ref()).map(|name| name.replace('_', " ")).collect()
+    let tools = messages
+        .iter()
+        .filter(|m| m.role == Role::Tool && m.turn_id == answer.turn_id);
+    tools
+        .filter_map(|m| m.tool_name.as_ref())
+        .map(|name| name.replace('_', " "))
+        .collect()
 }
 
 fn file(attachment: &Attachment) -> File {
@@ -135,18 +145,31 @@ fn reply(messages: &[Message], id: i64, file: Option<AttachmentId>) -> Option<Re
     let message = messages.iter().find(|m| m.internal_id == MessageId(id))?;
     let file = file.filter(|id| message.attachments.contains(id));
     let text: String = markers::said(message).chars().take(80).collect();
-    Some(Reply { message: id, file, text })
+    Some(Reply {
+        message: id,
+        file,
+        text,
+    })
 }
 
 /// What goes on in other chats of this bot, so that the person at the machine sees it is alive.
 async fn elsewhere(site: &Site) -> Result<Vec<Elsewhere>, Trouble> {
-    let recent = site.store.recent_by_conversation(Utc::now() - TimeDelta::days(7), 1).await?;
-    let others = recent.into_iter().filter(|(place, _)| *place != local_conversation());
+    let recent = site
+        .store
+        .recent_by_conversation(Utc::now() - TimeDelta::days(7), 1)
+        .await?;
+    let others = recent
+        .into_iter()
+        .filter(|(place, _)| *place != local_conversation());
     Ok(others
         .filter_map(|(place, messages)| {
             let last = messages.into_iter().next_back()?;
             let text: String = markers::said(&last).chars().take(80).collect();
-            Some(Elsewhere { place, text, when: last.timestamp.format("%a %H:%M").to_string() })
+            Some(Elsewhere {
+                place,
+                text,
+                when: last.timestamp.format("%a %H:%M").to_string(),
+            })
         })
         .collect())
 }

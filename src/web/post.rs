@@ -73,7 +73,9 @@ pub async fn message(State(site): State<Arc<Site>>, form: Multipart) -> Result<R
 }
 
 pub async fn new_conversation(State(site): State<Arc<Site>>) -> Result<Redirect, Trouble> {
-    site.store.start_session(&local_conversation(), &local_user()).await?;
+    site.store
+        .start_session(&local_conversation(), &local_user())
+        .await?;
     Ok(Redirect::to("/"))
 }
 
@@ -113,7 +115,11 @@ async fn read(mut multipart: Multipart) -> Result<Form, Trouble> {
 async fn file(site: &Site, form: Form) -> Result<Option<TurnId>, Trouble> {
     let scope = Scope::local(local_conversation());
     let root = match form.reply_to {
-        Some(id) => site.store.message(id).await?.filter(|m| m.conversation == *scope.conversation()),
+        Some(id) => site
+            .store
+            .message(id)
+            .await?
+            .filter(|m| m.conversation == *scope.conversation()),
         None => None,
     };
     let reply = root.as_ref().map(|message| reply_to(message, form.reply_file));
@@ -145,7 +151,12 @@ async fn file(site: &Site, form: Form) -> Result<Option<TurnId>, Trouble> {
             error: note,
             reply: reply.clone(),
             album_id: album.clone(),
-            ..NewMessage::new(scope.conversation().clone(), SessionId(uuid::Uuid::nil()), Role::User, content)
+            ..NewMessage::new(
+                scope.conversation().clone(),
+                SessionId(uuid::Uuid::nil()),
+                Role::User,
+                content,
+            )
         };
         FiledMessage { message, attachments }
     });
@@ -163,5 +174,9 @@ async fn file(site: &Site, form: Form) -> Result<Option<TurnId>, Trouble> {
 
 fn reply_to(message: &Message, file: Option<AttachmentId>) -> ReplyTo {
     let attachment = file.filter(|id| message.attachments.contains(id));
-    ReplyTo { message: Some(message.internal_id), attachment, quote: None }
+    ReplyTo {
+        message: Some(message.internal_id),
+        attachment,
+        quote: None,
+    }
 }

@@ -15,6 +15,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod api;
+mod bot;
 mod faults;
 mod files;
 mod gate;
@@ -33,6 +34,7 @@ mod text;
 mod uploads;
 mod world;
 
+pub use bot::{BotUnderTest, Settings};
 pub use faults::RateLimits;
 pub use gate::Gate;
 pub use people::{FileKind, Group, MessageRef, Person, User, user};

@@ -8,7 +8,9 @@ mod harness;
 
 // The scripted model is as strict as OpenAI.
 mod model;
-// The store keeps its promises on SQLite and on PostgreSQL alike.
-mod store;
 // The world itself is as strict as Telegram.
 mod world;
+// The store keeps its promises on both databases.
+mod store;
+// Photos, replies and albums, as a new user would try them.
+mod conversations;

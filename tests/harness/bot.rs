@@ -1,0 +1,123 @@
+//! The real program in this process, pointed at the world: started, stopped and started again on the same data.
+
+use super::{World, postgres};
+use photothread::{
+    app::{self, Running},
+    config::Config,
+    prompts::Prompts,
+    store::Store,
+};
+use std::collections::HashMap;
+use tempfile::TempDir;
+
+/// What a test wants different from the defaults, and where its data lives.
+pub struct Settings {
+    variables: HashMap<String, String>,
+    folder: TempDir,
+}
+
+impl Settings {
+    /// A bot that lets in everyone, on SQLite, offline, with short quiet times.
+    pub fn new(world: &World) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).display().to_string();
+        let variables = [
+            ("TELEGRAM_BOT_TOKEN", world.token().to_owned()),
+            ("PHOTOTHREAD_TELEGRAM__API_URL", world.api_url().to_string()),
+            ("PHOTOTHREAD_TELEGRAM__ALLOW_EVERYONE", "true".into()),
+            ("PHOTOTHREAD_TELEGRAM__BATCH__QUIET_MS", "30".into()),
+            ("PHOTOTHREAD_TELEGRAM__BATCH__ALBUM_QUIET_MS", "150".into()),
+            ("PHOTOTHREAD_TELEGRAM__PACING__PER_CHAT_BURST", "100".into()),
+            ("PHOTOTHREAD_TELEGRAM__PACING__GROUP_PER_MINUTE", "1000".into()),
+            (
+                "PHOTOTHREAD_DATABASE__URL",
+                format!("sqlite://{}", at("photothread.db")),
+            ),
+            (
+                "PHOTOTHREAD_ATTACHMENTS__URL",
+                format!("file://{}", at("attachments")),
+            ),
+            ("PHOTOTHREAD_WEB__LISTEN", "null".into()),
+        ];
+        let variables = variables
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
+        Self { variables, folder }
+    }
+
+    /// The same on a PostgreSQL database of its own.
+    pub async fn on_postgres(self) -> Self {
+        let url = postgres::database().await;
+        self.with("PHOTOTHREAD_DATABASE__URL", url)
+    }
+
+    pub fn with(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.variables.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// A hosted model instead of the offline agent.
+    pub fn with_model(self, base_url: &str) -> Self {
+        self.with("OPENAI_API_KEY", "sk-test-key")
+            .with("PHOTOTHREAD_PROVIDERS__OPENAI__BASE_URL", base_url)
+    }
+
+    pub fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
+    pub fn variables(&self) -> &HashMap<String, String> {
+        &self.variables
+    }
+
+    pub fn config(&self) -> Config {
+        Config::load(None, self.variables.clone().into_iter()).expect("the test's settings")
+    }
+
+    /// A look at the database beside the bot.
+    pub async fn store(&self) -> Store {
+        Store::open(&self.config().database.url.to_url())
+            .await
+            .expect("the test's database")
+    }
+}
+
+/// The program, running in this process.
+pub struct BotUnderTest {
+    running: Running,
+}
+
+impl BotUnderTest {
+    /// Started, connected and listening.
+    pub async fn start(settings: &Settings) -> Self {
+        let mut bot = Self::start_unconnected(settings).await;
+        bot.running.telegram().await.expect("Telegram is connected");
+        bot
+    }
+
+    /// Started, whether or not Telegram is there.
+    pub async fn start_unconnected(settings: &Settings) -> Self {
+        rustls::crypto::ring::default_provider().install_default().ok();
+        if std::env::var_os("SHOW_LOG").is_some() {
+            photothread::telemetry::start([]).ok();
+        }
+        let prompts = Prompts::load(None).expect("the built-in prompts");
+        let running = app::start(settings.config(), prompts)
+            .await
+            .expect("the program starts");
+        Self { running }
+    }
+
+    pub async fn pairing_code(&mut self) -> Option<String> {
+        self.running.telegram().await.and_then(|(_, code)| code)
+    }
+
+    pub fn page(&self) -> String {
+        format!("http://{}", self.running.page.expect("the page is on"))
+    }
+
+    pub async fn stop(self) {
+        self.running.stop().await;
+    }
+}
