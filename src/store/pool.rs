@@ -4,7 +4,10 @@ use super::schema;
 use sqlx::{
     AssertSqlSafe, Connection as _, Row as _,
     postgres::{PgConnectOptions, PgPool, PgPoolOptions},
-    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous},
+    sqlite::{
+        SqliteConnectOptions, SqliteError, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
+        SqliteSynchronous,
+    },
 };
 use std::{str::FromStr as _, time::Duration};
 
@@ -32,11 +35,19 @@ impl From<sqlx::Error> for StoreError {
             E::Io(_) | E::Tls(_) | E::PoolTimedOut | E::PoolClosed | E::WorkerCrashed => {
                 Self::Unavailable(error)
             }
-            E::Database(e) => match e.code().as_deref() {
-                // SQLITE_BUSY and _LOCKED; PostgreSQL: connection trouble, shutting down, serialization.
-                Some("5" | "6" | "261" | "517" | "57P01" | "57P02" | "57P03" | "40001" | "40P01") => {
-                    Self::Unavailable(error)
+            E::Database(e) if e.try_downcast_ref::<SqliteError>().is_some() => {
+                let code = e.code().and_then(|code| code.parse::<i32>().ok()).unwrap_or_default();
+                // What the file system or another program is to blame for: BUSY, LOCKED, NOMEM, READONLY, IOERR,
+                // FULL, CANTOPEN. The lower eight bits say which, whatever the details.
+                match code & 0xff {
+                    5..=8 | 10 | 13 | 14 => Self::Unavailable(error),
+                    _ => Self::Broken(error),
                 }
+            }
+            E::Database(e) => match e.code().as_deref() {
+                // Shutting down, serialization.
+                Some("57P01" | "57P02" | "57P03" | "40001" | "40P01") => Self::Unavailable(error),
+                // Connection trouble, too little of something.
                 Some(code) if code.starts_with("08") || code.starts_with("53") => Self::Unavailable(error),
                 _ => Self::Broken(error),
             },
