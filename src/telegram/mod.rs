@@ -30,7 +30,7 @@ use route::Command;
 use secrecy::{ExposeSecret as _, SecretString};
 use std::{
     sync::{Arc, Mutex},
-    time::{Duration, Instant},
+    time::Duration,
 };
 use teloxide::{
     ApiError, Bot, RequestError,
@@ -141,7 +141,7 @@ pub async fn connect(bot: Bot, parts: Parts) -> Result<Connected, ConnectError> 
         access: parts.access,
         turns: parts.turns,
         timing: parts.timing,
-        pacer: Mutex::new(pacing::Pacer::new(parts.pacing, Instant::now())),
+        pacer: Mutex::new(pacing::Pacer::new(parts.pacing)),
         agent_id: parts.agent_id,
         batch_wake: Notify::new(),
         send_wake: Notify::new(),
@@ -169,19 +169,12 @@ impl Connected {
         self.telegram.access.pairing_code()
     }
 
-    /// Polls, and routes what is safe. What a crash left unhandled comes first.
+    /// Polls, and routes what is safe.
     pub async fn receive(self) {
         let (handled_next, rows) = mpsc::channel(1000);
-        let left_behind =
-            route::patiently(|| self.telegram.store.unhandled_updates()).await.unwrap_or_default();
-        let feed = async {
-            for row in left_behind {
-                let _ = handled_next.send(row).await;
-            }
-            let store = self.telegram.store.clone();
-            intake::poll(self.telegram.bot.clone(), store, handled_next, self.caught_up.clone()).await;
-        };
-        tokio::join!(feed, route::dispatch(self.telegram.clone(), self.cached.clone(), rows));
+        let Telegram { bot, store, .. } = &*self.telegram;
+        let poll = intake::poll(bot.clone(), store.clone(), handled_next, self.caught_up.clone());
+        tokio::join!(poll, route::dispatch(self.telegram.clone(), self.cached.clone(), rows));
     }
 
     pub async fn batch(self) {

@@ -123,16 +123,22 @@ fn schema() -> UpdateHandler<Infallible> {
         .branch(others)
 }
 
-/// A panic costs this one update, which is kept and marked; a database that is away costs nothing but time.
+/// A panic or a refusal costs this one update, which is kept and marked; a database that is away costs nothing but time.
 async fn contained<F, W>(telegram: &Telegram, id: UpdateId, work: F) -> Result<(), Infallible>
 where
     F: FnMut() -> W,
     W: Future<Output = Result<(), StoreError>>,
 {
-    if AssertUnwindSafe(patiently(work)).catch_unwind().await.is_err() {
-        error!(inbox_id = id.0, "a handler panicked; its update is kept and skipped");
-        patiently(|| telegram.store.skip_update(inbox_id(id), "its handler panicked")).await;
-    }
+    let why = match AssertUnwindSafe(patiently(work)).catch_unwind().await {
+        Ok(Some(())) => return Ok(()),
+        // Done before, or impossible: what is done stays done.
+        Ok(None) => "it could not be handled",
+        Err(_) => {
+            error!(inbox_id = id.0, "a handler panicked; its update is kept and skipped");
+            "its handler panicked"
+        }
+    };
+    patiently(|| telegram.store.skip_update(inbox_id(id), why)).await;
     Ok(())
 }
 
@@ -254,4 +260,63 @@ async fn obey(
 pub fn planned(text: &str) -> Vec<PlannedSend> {
     let answer = Answer { text: text.to_owned(), attachments: Vec::new() };
     plan::plan(&answer).into_iter().map(plan::Send::into_planned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        agent::Turns,
+        attachments::{Attachments, Limits, Objects},
+        config::Batch,
+        store::{NewUpdate, Store},
+        telegram::{Me, pacing::Pacer},
+    };
+    use std::sync::Mutex;
+    use tokio::sync::{Notify, Semaphore};
+    use tokio_util::sync::CancellationToken;
+
+    async fn telegram(store: Store) -> Telegram {
+        rustls::crypto::ring::default_provider().install_default().ok();
+        let limits = Limits { max_file_bytes: 1, max_conversation_bytes: 1 };
+        let pacing = crate::config::Pacing {
+            per_chat_per_second: 1.0,
+            per_chat_burst: 1,
+            group_per_minute: 1.0,
+            overall_per_second: 1.0,
+        };
+        let api = "http://127.0.0.1:9".parse().unwrap();
+        Telegram {
+            bot: crate::telegram::bot(&"1:nobody".to_owned().into(), &api).unwrap(),
+            me: Me { user_id: 1, username: "nobody".into() },
+            attachments: Attachments::new(store.clone(), Objects::open("memory://").unwrap(), limits),
+            access: crate::access::Access::open(store.clone(), [], true).await.unwrap(),
+            turns: Arc::new(Turns::new(store.clone())),
+            store,
+            timing: Batch { quiet_ms: 1, album_quiet_ms: 1, max_wait_ms: 1 },
+            pacer: Mutex::new(Pacer::new(pacing)),
+            agent_id: "nobody".into(),
+            batch_wake: Notify::new(),
+            send_wake: Notify::new(),
+            closing: CancellationToken::new(),
+            on_the_wire: Semaphore::new(1),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_handler_that_panics_costs_its_own_update_which_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("test.db").display());
+        let telegram = telegram(Store::open(&url).await.unwrap()).await;
+        let new = ["1", "2"].map(|key| NewUpdate { key: key.into(), raw: "{}".into() });
+        let rows = telegram.store.receive_updates(&new).await.unwrap();
+        let panics = UpdateId(rows[0].inbox_id as u32);
+        contained(&telegram, panics, || async { panic!("as asked") }).await.unwrap();
+        assert_eq!(telegram.store.unhandled_updates().await.unwrap(), rows[1..]);
+        let fine = UpdateId(rows[1].inbox_id as u32);
+        contained(&telegram, fine, || telegram.store.close_update(inbox_id(fine))).await.unwrap();
+        assert_eq!(telegram.store.unhandled_updates().await.unwrap(), []);
+        let forgotten = telegram.store.prune_inbox(chrono::Utc::now()).await.unwrap();
+        assert_eq!(forgotten, 1, "what was skipped is kept");
+    }
 }
