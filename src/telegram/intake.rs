@@ -1,7 +1,7 @@
 //! Updates come in here: raw JSON is committed to the inbox first, and only then does the offset move.
 //! Duplicates are recognised by key, never by "an id below the last one": Telegram may restart its ids.
 
-use crate::store::{InboxRow, NewUpdate, Store};
+use crate::store::{InboxRow, NewUpdate, Store, StoreError};
 use serde::Serialize;
 use serde_json::Value;
 use std::time::Duration;
@@ -49,7 +49,7 @@ pub fn update_key(update: &Value) -> String {
     }
 }
 
-/// Polls until told to stop. Rows go to `handled_next` once they are safe. `caught_up` is true while we know of
+/// Polls until told to stop. Rows go to `handled_next` once they are safe; what a crash left unhandled comes first. `caught_up` is true while we know of
 /// nothing that Telegram still holds for us.
 pub async fn poll(
     bot: Bot,
@@ -58,6 +58,7 @@ pub async fn poll(
     caught_up: watch::Sender<bool>,
 ) {
     let mut offset: Option<i64> = None;
+    let mut handed = Handed { last: 0, unsure: true };
     let mut trouble = Backoff::default();
     loop {
         // Until we have caught up, do not let Telegram hold the line: an empty answer is what we wait for.
@@ -88,7 +89,7 @@ pub async fn poll(
             .iter()
             .map(|update| NewUpdate { key: update_key(update), raw: update.to_string() })
             .collect();
-        let rows = match store.receive_updates(&new).await {
+        let rows = match handed.receive(&store, &new).await {
             Ok(rows) => rows,
             Err(error) => {
                 // The offset stays: Telegram keeps the updates until the database can.
@@ -107,6 +108,28 @@ pub async fn poll(
         if !full && (updates.is_empty() || !*caught_up.borrow()) {
             caught_up.send_replace(true);
         }
+    }
+}
+
+/// Which rows were passed on already.
+struct Handed {
+    last: i64,
+    /// There may be rows that nobody was handed: a crash left them, or a commit happened that we did not hear of.
+    unsure: bool,
+}
+
+impl Handed {
+    /// Keeps the updates and returns the rows that nobody was handed yet.
+    async fn receive(&mut self, store: &Store, new: &[NewUpdate]) -> Result<Vec<InboxRow>, StoreError> {
+        let unsure = std::mem::replace(&mut self.unsure, true);
+        let mut rows = store.receive_updates(new).await?;
+        if unsure {
+            rows = store.unhandled_updates().await?;
+            rows.retain(|row| row.inbox_id > self.last);
+        }
+        self.unsure = false;
+        self.last = rows.iter().map(|row| row.inbox_id).fold(self.last, i64::max);
+        Ok(rows)
     }
 }
 
