@@ -50,6 +50,8 @@ pub struct WaitingGroup {
     pub busy: bool,
     /// Some of it belongs to an album whose turn has not started.
     pub joins_pending: bool,
+    /// There are updates nobody has looked at yet: they may belong here.
+    pub more_may_come: bool,
 }
 
 /// A batch on its way into the history: everything that must happen at once or not at all.

@@ -13,11 +13,14 @@ use tokio::sync::watch;
 use tracing::error;
 
 /// When a group may be filed: after a quiet time since its last message, or when its first has waited enough.
-fn due_at(group: &WaitingGroup, timing: &Batch) -> DateTime<Utc> {
+pub fn due_at(group: &WaitingGroup, timing: &Batch) -> DateTime<Utc> {
     let quiet = if group.has_album { timing.album_quiet() } else { timing.quiet() };
     let delta = |d: Duration| TimeDelta::from_std(d).unwrap_or(TimeDelta::MAX);
     (group.last_arrival + delta(quiet)).min(group.first_arrival + delta(timing.max_wait()))
 }
+
+/// How soon to look again for updates that are just being handled.
+const MOMENT: Duration = Duration::from_millis(20);
 
 /// A conversation whose turn runs keeps its messages for the next turn, except photos of an album whose turn
 /// has not started.
@@ -77,6 +80,10 @@ fn file_what_is_due(telegram: &Arc<Telegram>, filing: &Filing, groups: &[Waiting
     let now = Utc::now();
     let mut pause = Duration::from_secs(5);
     for group in groups.iter().filter(|group| !must_wait(group)) {
+        if group.more_may_come {
+            pause = pause.min(MOMENT);
+            continue;
+        }
         let left = due_at(group, &telegram.timing) - now;
         if left > TimeDelta::zero() {
             pause = pause.min(left.to_std().unwrap_or_default() + Duration::from_millis(1));
@@ -109,6 +116,7 @@ mod tests {
             has_album,
             busy: false,
             joins_pending: false,
+            more_may_come: false,
         }
     }
 

@@ -2,7 +2,7 @@
 //! transaction that closes the inbox rows.
 
 use super::{
-    Telegram, download,
+    Telegram, batch, download,
     parse::{self, Incoming, Pointed},
     route::{patiently, planned},
     says,
@@ -14,8 +14,9 @@ use crate::{
     domain::{
         Attachment, Conversation, InterfaceType, Message, NewMessage, ReplyTo, Role, SessionId, UserId,
     },
-    store::{FiledMessage, Filing, InboxRow, StoreError, WantsTurn},
+    store::{FiledMessage, Filing, InboxRow, StoreError, WaitingGroup, WantsTurn},
 };
+use chrono::Utc;
 use futures::{FutureExt as _, StreamExt as _, stream};
 use std::{collections::HashMap, panic::AssertUnwindSafe, time::Duration};
 use teloxide::types::{Update, UpdateKind};
@@ -95,6 +96,14 @@ async fn try_file(telegram: &Telegram, conversation_id: &str, sender_id: &str) -
             break;
         }
         batch.extend(late);
+        let groups = telegram.store.waiting_groups().await?;
+        let mine =
+            |group: &&WaitingGroup| group.conversation_id == conversation_id && group.sender_id == sender_id;
+        if let Some(group) = groups.iter().find(mine) {
+            // Where one was late, more may be.
+            let left = batch::due_at(group, &telegram.timing) - Utc::now();
+            tokio::time::sleep(left.to_std().unwrap_or_default()).await;
+        }
     }
     let filing = compose(telegram, &scope, batch, files).await?;
     let filed = telegram.store.file(&filing).await?;

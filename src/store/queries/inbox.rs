@@ -77,9 +77,11 @@ pub async fn close_updates(conn: &mut Conn, inbox_ids: &[i64]) -> Result<(), Sto
     Ok(())
 }
 
-/// An update that cannot be understood is kept, with the reason, and passed over.
+/// An update that cannot be understood is kept, with the reason, and passed over. One that is done stays so.
 pub async fn skip_update(conn: &mut Conn, inbox_id: i64, note: &str) -> Result<(), StoreError> {
-    sqlx::query::<Db>("UPDATE inbox SET state = 'skipped', note = $2 WHERE inbox_id = $1")
+    sqlx::query::<Db>(
+        "UPDATE inbox SET state = 'skipped', note = $2 WHERE inbox_id = $1 AND state IN ('received', 'waiting')",
+    )
         .bind(inbox_id)
         .bind(rows::clean(note))
         .execute(conn)
@@ -97,7 +99,8 @@ pub async fn waiting_groups(conn: &mut Conn) -> Result<Vec<WaitingGroup>, StoreE
          (SELECT COUNT(*) FROM message_history m JOIN turn_inputs i ON i.internal_id = m.internal_id \
           JOIN turns t ON t.turn_id = i.turn_id AND t.state = 'pending' \
           WHERE m.interface_type = $1 AND m.conversation_id = w.conversation_id AND m.album_id IN (SELECT x.album_id FROM inbox x WHERE x.state = 'waiting' \
-            AND x.conversation_id = w.conversation_id AND x.sender_id = w.sender_id)) AS joinable \
+            AND x.conversation_id = w.conversation_id AND x.sender_id = w.sender_id)) AS joinable, \
+         (SELECT COUNT(*) FROM inbox r WHERE r.state = 'received') AS unhandled \
          FROM inbox w WHERE w.state = 'waiting' GROUP BY w.conversation_id, w.sender_id ORDER BY MIN(w.inbox_id)",
     )
     .bind(InterfaceType::Telegram.as_str())
@@ -113,6 +116,7 @@ pub async fn waiting_groups(conn: &mut Conn) -> Result<Vec<WaitingGroup>, StoreE
                 has_album: row.try_get::<i64, _>("album_items")? > 0,
                 busy: row.try_get::<i64, _>("open_turns")? > 0,
                 joins_pending: row.try_get::<i64, _>("joinable")? > 0,
+                more_may_come: row.try_get::<i64, _>("unhandled")? > 0,
             })
         })
         .collect()

@@ -81,6 +81,21 @@ on_both! {
         assert_eq!(store.waiting_groups().await.unwrap().len(), 2);
     }
 
+    async fn a_group_knows_that_more_may_come_until_every_update_is_handled(store: Store) {
+        let rows = store.receive_updates(&["1", "2"].map(update)).await.unwrap();
+        store.park_updates(&[parked(&rows[0], &chat(1), "ann", Some("album"))]).await.unwrap();
+        assert!(store.waiting_groups().await.unwrap()[0].more_may_come);
+        store.park_updates(&[parked(&rows[1], &chat(1), "ann", Some("album"))]).await.unwrap();
+        assert!(!store.waiting_groups().await.unwrap()[0].more_may_come);
+    }
+
+    async fn an_update_that_is_done_cannot_be_skipped(store: Store) {
+        let row = store.receive_updates(&[update("1")]).await.unwrap().remove(0);
+        store.close_update(row.inbox_id).await.unwrap();
+        store.skip_update(row.inbox_id, "too late").await.unwrap();
+        assert_eq!(store.prune_inbox(Utc::now() + chrono::TimeDelta::hours(1)).await.unwrap(), 1);
+    }
+
     async fn the_arrivals_of_a_group_span_its_first_and_last_update(store: Store) {
         let first = store.receive_updates(&[update("1")]).await.unwrap().remove(0);
         let between = Utc::now();
