@@ -5,7 +5,7 @@ use object_store::{
     ObjectStore, ObjectStoreExt as _, local::LocalFileSystem, memory::InMemory, path::Path,
     prefix::PrefixStore,
 };
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 use url::Url;
 
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +16,8 @@ pub enum ObjectError {
     Missing,
     #[error("the attachment store is not reachable")]
     Unavailable(#[source] object_store::Error),
+    #[error("the folder of the attachment store is not there")]
+    FolderGone(#[source] std::io::Error),
 }
 
 impl From<object_store::Error> for ObjectError {
@@ -31,6 +33,8 @@ impl From<object_store::Error> for ObjectError {
 #[derive(Clone)]
 pub struct Objects {
     inner: Arc<dyn ObjectStore>,
+    /// The folder, if it is one.
+    folder: Option<PathBuf>,
 }
 
 impl Objects {
@@ -59,11 +63,13 @@ impl Objects {
                 return Err(unusable("only file://, s3://, gs://, az:// and memory:// are supported".into()));
             }
         };
-        Ok(Self { inner })
+        let folder = (scheme == "file").then(|| PathBuf::from(rest));
+        Ok(Self { inner, folder })
     }
 
     /// Keeps the bytes; the same content under the same key is written only once.
     pub async fn put(&self, key: &str, bytes: Bytes) -> Result<(), ObjectError> {
+        self.check_folder().await?;
         let path = Path::from(key);
         match self.inner.head(&path).await {
             Ok(known) if known.size == bytes.len() as u64 => return Ok(()),
@@ -75,7 +81,21 @@ impl Objects {
     }
 
     pub async fn get(&self, key: &str) -> Result<Bytes, ObjectError> {
+        self.check_folder().await?;
         Ok(self.inner.get(&Path::from(key)).await?.bytes().await?)
+    }
+
+    /// A folder that is gone takes all files with it, like a disk that is not mounted: none of them is missing,
+    /// and it is not ours to make anew.
+    async fn check_folder(&self) -> Result<(), ObjectError> {
+        let Some(folder) = &self.folder else {
+            return Ok(());
+        };
+        match tokio::fs::metadata(folder).await {
+            Ok(found) if found.is_dir() => Ok(()),
+            Ok(_) => Err(ObjectError::FolderGone(std::io::ErrorKind::NotADirectory.into())),
+            Err(error) => Err(ObjectError::FolderGone(error)),
+        }
     }
 
     /// Writes, reads and removes a small object: what `doctor` wants to know.
