@@ -8,7 +8,7 @@ use super::{
 use crate::{
     access::Scope,
     attachments::Attachments,
-    context::{self, Bounds},
+    context::{self, Bounds, ContextError},
     domain::{Answer, InterfaceType, NewMessage, PlannedSend, Role, Turn, TurnState},
     imaging,
     prompts::Prompts,
@@ -21,6 +21,8 @@ use tracing::{Instrument as _, error, info, info_span, warn};
 
 /// A turn that was started this often without an end is not tried again: it may be what kills us.
 const MOST_ATTEMPTS: i64 = 3;
+/// How long a turn waits before it asks again for a database that is away.
+pub(super) const DATABASE_AWAY: Duration = Duration::from_millis(500);
 
 /// How an interface turns an answer into sends.
 pub type Planner = fn(&Answer) -> Vec<PlannedSend>;
@@ -52,19 +54,33 @@ pub struct Engine {
 impl Engine {
     /// Runs turns until dropped. Never ends by itself.
     pub async fn run(self: Arc<Self>) {
+        // A claim may have been committed although we did not hear of it.
+        let mut unsure = false;
         loop {
-            match self.store.claim_turn().await {
-                Ok(Some(turn)) => self.clone().start(turn),
+            match self.claim(unsure).await {
+                Ok(Some(turn)) => {
+                    unsure = false;
+                    self.clone().start(turn);
+                }
                 Ok(None) => {
+                    unsure = false;
                     // Others may file turns in the same database; a look now and then finds them.
                     let _ = tokio::time::timeout(Duration::from_secs(2), self.turns.woken()).await;
                 }
                 Err(error) => {
                     error!(%error, "turns cannot be claimed");
+                    unsure = true;
                     tokio::time::sleep(Duration::from_secs(1)).await;
                 }
             }
         }
+    }
+
+    async fn claim(&self, unsure: bool) -> Result<Option<Turn>, StoreError> {
+        if unsure {
+            self.store.give_back_turns(&self.turns.running_here()).await?;
+        }
+        self.store.claim_turn().await
     }
 
     fn start(self: Arc<Self>, turn: Turn) {
@@ -104,12 +120,17 @@ impl Engine {
         let Some(agent) = self.agent(&turn.agent_id) else {
             return Outcome::broken("no agent is configured");
         };
-        let opening = context::open(&self.store, &self.prompts, &agent.prompt, &self.bounds, turn).await;
-        let opening = match opening {
-            Ok(opening) => opening,
-            Err(error) => {
-                error!(%error, "the context could not be built");
-                return Outcome::broken(&error.to_string());
+        let opening = loop {
+            match context::open(&self.store, &self.prompts, &agent.prompt, &self.bounds, turn).await {
+                Ok(opening) => break opening,
+                Err(ContextError::Store(StoreError::Unavailable(error))) => {
+                    warn!(%error, "a turn waits for the database");
+                    tokio::time::sleep(DATABASE_AWAY).await;
+                }
+                Err(error) => {
+                    error!(%error, "the context could not be built");
+                    return Outcome::broken(&error.to_string());
+                }
             }
         };
         let context = ToolContext {
@@ -167,7 +188,12 @@ impl Engine {
             ..NewMessage::new(turn.conversation.clone(), turn.session_id, Role::Assistant, answer.text)
         };
         let state = if outcome.error.is_none() { TurnState::Done } else { TurnState::Failed };
-        let reply_to = outcome.answers.as_deref();
+        let reply_to = match &outcome.answers {
+            Some(answers) => Some(answers.clone()),
+            // It ended before it had an opening, but the person should see what the apology is about.
+            None => context::answered(&self.store.inputs_of_turn(turn.turn_id).await?),
+        };
+        let reply_to = reply_to.as_deref();
         let finish = Finish { turn, state, message: &message, sends: &sends, reply_to };
         self.store.finish_turn(&finish).await?;
         info!(state = state.as_str(), sends = sends.len(), "turn over");

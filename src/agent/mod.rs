@@ -8,6 +8,9 @@ pub mod says;
 mod steps;
 mod turns;
 
+#[cfg(test)]
+mod tests;
+
 pub use engine::{Agent, Engine, Planner};
 pub use pictures::Pictures;
 pub use turns::{TurnEvent, Turns};

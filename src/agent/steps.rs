@@ -1,7 +1,7 @@
 //! The loop: provider ⇄ tools, every message stored as it is made. A turn found half done after a restart goes on
 //! from its stored steps.
 
-use super::{Agent, Engine, says};
+use super::{Agent, Engine, engine::DATABASE_AWAY, says};
 use crate::{
     context::{self, Opening},
     domain::{Message, NewMessage, Role, ToolCall, Turn},
@@ -96,7 +96,12 @@ async fn talk(
     tools: &ToolContext,
 ) -> Result<Completion, Stopped> {
     let specs = agent.tools.specs();
-    let mut stored = engine.store.messages_of_turn(turn.turn_id).await?;
+    let mut stored = loop {
+        match engine.store.messages_of_turn(turn.turn_id).await {
+            Err(StoreError::Unavailable(_)) => tokio::time::sleep(DATABASE_AWAY).await,
+            read => break read?,
+        }
+    };
     finish_interrupted(engine, agent, turn, tools, &mut stored).await?;
     let mut steps = stored.iter().filter(|m| !m.tool_calls.is_empty()).count() as u32;
     loop {
@@ -225,7 +230,22 @@ async fn add(
         agent_id: Some(agent.name.clone()),
         ..NewMessage::new(turn.conversation.clone(), turn.session_id, Role::Assistant, "")
     });
-    let id = engine.store.add_message_with(&message, &made).await?;
-    stored.push(message.stored_as(id));
-    Ok(())
+    loop {
+        match engine.store.add_message_with(&message, &made).await {
+            Ok(id) => {
+                stored.push(message.stored_as(id));
+                return Ok(());
+            }
+            Err(StoreError::Unavailable(error)) => warn!(%error, "a step waits for the database"),
+            Err(error) => return Err(error.into()),
+        }
+        tokio::time::sleep(DATABASE_AWAY).await;
+        // It may have been committed although we did not hear of it.
+        if let Ok(all) = engine.store.messages_of_turn(turn.turn_id).await
+            && all.len() > stored.len()
+        {
+            *stored = all;
+            return Ok(());
+        }
+    }
 }

@@ -67,6 +67,11 @@ impl Turns {
         token
     }
 
+    /// Which turns run here.
+    pub(super) fn running_here(&self) -> Vec<TurnId> {
+        self.running().keys().copied().collect()
+    }
+
     pub(super) fn end(&self, turn: TurnId, conversation: &Conversation) {
         self.running().remove(&turn);
         self.tell(TurnEvent::Ended { turn, conversation: conversation.clone() });

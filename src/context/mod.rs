@@ -90,7 +90,8 @@ pub async fn open(
     })
 }
 
-fn answered(inputs: &[Message]) -> Option<String> {
+/// What the answer to these messages replies to.
+pub fn answered(inputs: &[Message]) -> Option<String> {
     let with_words = inputs.iter().rev().find(|m| !markers::said(m).trim().is_empty());
     with_words.or(inputs.first())?.interface_message_id.clone()
 }

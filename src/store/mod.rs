@@ -109,6 +109,7 @@ verbs! {
         write finish_turn(finish: &Finish<'_>) -> MessageId;
         write cancel_turns(place: &Conversation) -> Vec<TurnId>;
         write recover_turns() -> u64;
+        write give_back_turns(running: &[TurnId]) -> u64;
         read open_turns() -> i64;
     }
     outbox {

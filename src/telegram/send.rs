@@ -113,7 +113,7 @@ async fn drain(telegram: &Telegram, place: &Conversation) {
                 if telegram.closing.is_cancelled() {
                     return;
                 }
-                if patiently(|| telegram.store.claim_send(row.outbox_id)).await != Some(true) {
+                if !claim(telegram, row.outbox_id).await {
                     continue;
                 }
                 let fate = deliver(telegram, place, &row, &send, files).await;
@@ -121,6 +121,21 @@ async fn drain(telegram: &Telegram, place: &Conversation) {
             }
             Err(fate) => settle(telegram, &row, send, fate).await,
         }
+    }
+}
+
+/// Marks the send as on its way. If the database went away meanwhile, the mark may be ours although we did not
+/// hear of it: this chat's sends are nobody else's.
+async fn claim(telegram: &Telegram, outbox_id: i64) -> bool {
+    let mut tries = 0;
+    let claimed = patiently(|| {
+        tries += 1;
+        telegram.store.claim_send(outbox_id)
+    })
+    .await;
+    match claimed {
+        Some(claimed) => claimed || tries > 1,
+        None => false,
     }
 }
 

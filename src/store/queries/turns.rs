@@ -10,7 +10,7 @@ use crate::{
     store::{Filed, Filing, Finish, StoreError, WantsTurn},
 };
 use chrono::Utc;
-use sqlx::{AssertSqlSafe, Row as _};
+use sqlx::{AssertSqlSafe, QueryBuilder, Row as _};
 
 /// Messages, attachments, thread, turn and the closing of the inbox rows: at once or not at all.
 pub async fn file(conn: &mut Conn, filing: &Filing) -> Result<Filed, StoreError> {
@@ -180,6 +180,20 @@ pub async fn recover_turns(conn: &mut Conn) -> Result<u64, StoreError> {
     let done =
         sqlx::query::<Db>("UPDATE turns SET state = 'pending' WHERE state = 'running'").execute(conn).await?;
     Ok(done.rows_affected())
+}
+
+/// After the database was away: a turn that was claimed without our hearing of it goes back to the queue.
+pub async fn give_back_turns(conn: &mut Conn, running: &[TurnId]) -> Result<u64, StoreError> {
+    let mut query = QueryBuilder::<Db>::new("UPDATE turns SET state = 'pending' WHERE state = 'running'");
+    if !running.is_empty() {
+        query.push(" AND turn_id NOT IN (");
+        let mut ids = query.separated(", ");
+        for id in running {
+            ids.push_bind(id.to_string());
+        }
+        query.push(")");
+    }
+    Ok(query.build().execute(conn).await?.rows_affected())
 }
 
 /// How many turns wait or run, for `doctor`.

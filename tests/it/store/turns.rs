@@ -201,6 +201,17 @@ on_both! {
         assert_eq!(store.messages_of_turn(turn.turn_id).await.unwrap().len(), 1);
     }
 
+    async fn a_turn_claimed_unheard_goes_back_and_the_running_ones_run_on(store: Store) {
+        let here = filed_turn(&store, &chat(1), "1").await;
+        let unheard = filed_turn(&store, &chat(2), "1").await;
+        assert_eq!((claimed(&store).await, claimed(&store).await), (Some(here), Some(unheard)));
+        assert_eq!(store.give_back_turns(&[here]).await.unwrap(), 1);
+        assert_eq!(store.turn(here).await.unwrap().unwrap().state, TurnState::Running);
+        assert_eq!((claimed(&store).await, claimed(&store).await), (Some(unheard), None));
+        assert_eq!(store.give_back_turns(&[here, unheard]).await.unwrap(), 0);
+        assert_eq!(store.give_back_turns(&[]).await.unwrap(), 2);
+    }
+
     async fn after_a_crash_running_turns_wait_again_and_remember_the_attempt(store: Store) {
         let id = filed_turn(&store, &chat(1), "1").await;
         let later = filed_turn(&store, &chat(1), "2").await;

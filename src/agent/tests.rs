@@ -1,0 +1,110 @@
+//! A panic costs one turn, which apologises, and nothing else.
+
+use super::{Agent, Engine, TurnEvent, Turns};
+use crate::{
+    attachments::{Attachments, Limits, Objects},
+    context::Bounds,
+    domain::{
+        Answer, Conversation, InterfaceType, NewMessage, PlannedSend, Role, SendKind, SessionId, TurnId,
+        TurnState, UserId,
+    },
+    imaging,
+    prompts::Prompts,
+    providers::{Completion, Prompt, Provider, ProviderError},
+    store::{FiledMessage, Filing, Store, WantsTurn},
+    tools::{Darkroom, Registry},
+};
+use chrono::TimeDelta;
+use futures::future::BoxFuture;
+use serde_json::json;
+use std::{sync::Arc, time::Duration};
+
+/// Loses its head when it is asked to.
+struct Moody;
+
+impl Provider for Moody {
+    fn name(&self) -> &'static str {
+        "moody"
+    }
+
+    fn complete<'a>(&'a self, prompt: &'a Prompt) -> BoxFuture<'a, Result<Completion, ProviderError>> {
+        Box::pin(async {
+            assert!(!prompt.focus.said.contains("panic"), "as asked");
+            Ok(Completion { text: "All is well.".into(), ..Completion::default() })
+        })
+    }
+}
+
+fn plan(answer: &Answer) -> Vec<PlannedSend> {
+    vec![PlannedSend { kind: SendKind::Text, payload: json!(answer.text), items: 1, attachments: Vec::new() }]
+}
+
+fn engine(store: &Store) -> Arc<Engine> {
+    let limits = Limits { max_file_bytes: 1 << 20, max_conversation_bytes: 1 << 20 };
+    let agent = Agent {
+        name: "moody".into(),
+        provider: Arc::new(Moody),
+        prompt: "photothread".into(),
+        max_steps: 3,
+        tools: Registry::new(),
+    };
+    Arc::new(Engine {
+        store: store.clone(),
+        attachments: Attachments::new(store.clone(), Objects::open("memory://").unwrap(), limits),
+        turns: Arc::new(Turns::new(store.clone())),
+        prompts: Prompts::load(None).unwrap(),
+        darkroom: Darkroom::new(1, 1 << 20),
+        picture_limits: imaging::Limits::default(),
+        bounds: Bounds { max_messages: 10, max_age: TimeDelta::hours(1), max_thread_tokens: 1000 },
+        agents: vec![agent],
+        planners: [(InterfaceType::Telegram, plan as super::Planner)].into(),
+        tool_timeout: Duration::from_secs(60),
+        turn_timeout: Duration::from_secs(60),
+    })
+}
+
+async fn says(store: &Store, place: &Conversation, shown_id: &str, text: &str) -> TurnId {
+    let message = NewMessage {
+        interface_message_id: Some(shown_id.into()),
+        ..NewMessage::new(place.clone(), SessionId::new(), Role::User, text)
+    };
+    let filing = Filing {
+        conversation: place.clone(),
+        user_id: UserId("100".into()),
+        agent_id: "moody".into(),
+        inbox_ids: Vec::new(),
+        messages: vec![FiledMessage { message, attachments: Vec::new() }],
+        thread_root: None,
+        wants_turn: WantsTurn::Yes,
+    };
+    store.file(&filing).await.unwrap().turn.unwrap()
+}
+
+#[tokio::test]
+async fn a_panic_costs_one_turn_which_apologises_and_the_others_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}", folder.path().join("test.db").display());
+    let store = Store::open(&url).await.unwrap();
+    let (ann, bob) = (Conversation::telegram(1), Conversation::telegram(2));
+    let lost = says(&store, &ann, "10", "please panic").await;
+    let kept = [says(&store, &bob, "10", "hello").await, says(&store, &ann, "11", "hello").await];
+
+    let engine = engine(&store);
+    let mut events = engine.turns.events();
+    let worker = tokio::spawn(engine.clone().run());
+    for _ in 0..3 {
+        while !matches!(events.recv().await.unwrap(), TurnEvent::Ended { .. }) {}
+    }
+    assert!(!worker.is_finished());
+    worker.abort();
+    let state = async |id| store.turn(id).await.unwrap().unwrap().state;
+    assert_eq!(state(lost).await, TurnState::Failed);
+    for id in kept {
+        assert_eq!(state(id).await, TurnState::Done);
+    }
+    let apology = store.next_send(&ann).await.unwrap().unwrap();
+    assert_eq!((apology.turn_id, apology.reply_to.as_deref()), (Some(lost), Some("10")));
+    assert_eq!(apology.payload, json!(super::says::apology()));
+    let answer = store.next_send(&bob).await.unwrap().unwrap();
+    assert_eq!(answer.payload, json!("All is well."));
+}
