@@ -86,7 +86,7 @@ pub struct State {
     pub rules: Vec<Rule>,
     pub commands: HashMap<String, Value>,
     pub open_callbacks: HashSet<String>,
-    last_update: i64,
+    last_update: Option<i64>,
     last_number: u64,
 }
 
@@ -171,8 +171,13 @@ impl State {
     }
 
     fn next_update_id(&mut self) -> i64 {
-        self.last_update = self.last_update.max(99_999) + 1;
-        self.last_update
+        let next = self.last_update.map_or(100_000, |last| last + 1);
+        self.last_update = Some(next);
+        next
+    }
+
+    pub fn restart_update_ids(&mut self, first: i64) {
+        self.last_update = Some(first - 1);
     }
 
     fn queue(&mut self, update: Update) {
@@ -183,7 +188,7 @@ impl State {
     }
 
     pub fn last_update_id(&self) -> i64 {
-        self.last_update
+        self.last_update.unwrap_or_default()
     }
 
     /// All that happened, for the message of a failed test.

@@ -75,6 +75,11 @@ impl World {
         self.shared.change(|state| state.publish_raw(body))
     }
 
+    /// From now on updates are numbered from here, as Telegram does after a quiet week.
+    pub fn restart_update_ids(&self, first: i64) {
+        self.shared.change(|state| state.restart_update_ids(first));
+    }
+
     /// Leaves a gap in the message ids of a chat.
     pub fn skip_message_ids(&self, chat_id: i64, count: i32) {
         self.shared.change(|state| state.chat(chat_id).skip_message_ids(count));
@@ -109,6 +114,12 @@ impl World {
         self.shared.wait(&what, enough).await;
     }
 
+    /// Waits until the bot has made this many calls of any kind, answered or not.
+    pub async fn wait_for_calls_of_any_kind(&self, count: usize) {
+        let what = format!("{count} calls");
+        self.shared.wait(&what, |state| (state.calls.len() >= count).then_some(())).await;
+    }
+
     /// Waits until a caller of this method has gone away without an answer, as a killed bot does.
     pub async fn wait_for_hang_up(&self, method: &str) {
         let what = format!("the caller of {method} to hang up");
@@ -136,6 +147,11 @@ impl World {
     /// Every message the bot has sent to a chat, read or not, as it was when sent.
     pub fn sends_to(&self, chat_id: i64) -> Vec<Received> {
         self.shared.look().chat(chat_id).deliveries.concat()
+    }
+
+    /// The same, one entry for each send: an album is one.
+    pub fn deliveries_to(&self, chat_id: i64) -> Vec<Vec<Received>> {
+        self.shared.look().chat(chat_id).deliveries.clone()
     }
 
     /// A message as it stands now, if it was not deleted.

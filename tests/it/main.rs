@@ -8,6 +8,8 @@ mod harness;
 
 // Photos, replies and albums, as a new user would try them.
 mod conversations;
+// Nothing is lost or repeated, whatever dies when.
+mod durability;
 // The scripted model is as strict as OpenAI.
 mod model;
 // The store keeps its promises on both databases.

@@ -1,0 +1,177 @@
+//! The database or the object store goes away for a while: nothing is lost, and it works when it is back.
+
+use super::{at_rest, eventually, number, troubled};
+use crate::harness::{BotUnderTest, ScriptedModel, Settings, World, jpeg, postgres::PrivateServer, user};
+use photothread::domain::Conversation;
+use serde_json::json;
+use sqlx::{Connection as _, SqliteConnection};
+use std::{fs, path::PathBuf};
+
+/// The folder of attachments, which can be taken away.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn of(settings: &Settings) -> Self {
+        Self(settings.folder().join("attachments"))
+    }
+
+    /// As a mount that failed: something is there, but nothing can be read or written.
+    fn breaks(&self) {
+        fs::rename(&self.0, self.0.with_extension("away")).unwrap();
+        fs::write(&self.0, "not a folder").unwrap();
+    }
+
+    /// As a disk that was unplugged.
+    fn vanishes(&self) {
+        fs::rename(&self.0, self.0.with_extension("away")).unwrap();
+    }
+
+    fn comes_back(&self) {
+        let _ = fs::remove_file(&self.0);
+        let _ = fs::remove_dir_all(&self.0);
+        fs::rename(self.0.with_extension("away"), &self.0).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_photo_that_cannot_be_kept_just_now_is_kept_later() {
+    let world = World::start().await;
+    let settings = Settings::new(&world);
+    let bot = BotUnderTest::start(&settings).await;
+    let ann = world.private_chat(user(1001, "Ann"));
+    let bob = world.private_chat(user(1002, "Bob"));
+    let fetching = world.next("download").waits();
+    let request = ann.sends_photo(jpeg(300, 200), "rotate left").await;
+    fetching.reached().await;
+    let folder = Folder::of(&settings);
+    folder.breaks();
+    fetching.open();
+    for _ in 0..3 {
+        bob.says("hello").await;
+        bob.next_message().await;
+    }
+    ann.has_nothing_more();
+    folder.comes_back();
+    let answer = ann.next_message().await;
+    assert_eq!(answer.reply_to, Some(request.message_id));
+    assert!(answer.photo.is_some(), "{answer:?}");
+    assert_eq!(world.calls("download"), 1, "what was fetched is not fetched again");
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_whose_files_cannot_be_read_just_now_is_sent_later() {
+    for outage in [Folder::breaks, Folder::vanishes] {
+        let world = World::start().await;
+        let settings = Settings::new(&world);
+        let bot = BotUnderTest::start(&settings).await;
+        let ann = world.private_chat(user(1001, "Ann"));
+        // The first try is put off, so that the files must be read again.
+        world.next("sendPhoto").meets_flood(1);
+        let request = ann.sends_photo(jpeg(300, 200), "rotate left").await;
+        world.wait_for_calls("sendPhoto", 1).await;
+        let folder = Folder::of(&settings);
+        outage(&folder);
+        let (store, place) = (settings.store().await, Conversation::telegram(1001));
+        eventually("the send to wait for its files", async || {
+            let send = store.next_send(&place).await.unwrap();
+            send.and_then(|send| send.error).is_some_and(|error| error.contains("attachment store"))
+        })
+        .await;
+        folder.comes_back();
+        let answer = ann.next_message().await;
+        assert_eq!(answer.reply_to, Some(request.message_id));
+        assert!(answer.photo.is_some(), "as a photo, as if nothing had been: {answer:?}");
+        at_rest(&settings).await;
+        assert_eq!(troubled(&store).await, []);
+        bot.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_locked_database_holds_everything_up_and_loses_nothing() {
+    let world = World::start().await;
+    let settings = Settings::new(&world);
+    let bot = BotUnderTest::start(&settings).await;
+    let ann = world.private_chat(user(1001, "Ann"));
+    world.wait_for_calls("getUpdates", 2).await;
+    let url = settings.config().database.url.to_url();
+    let mut other = SqliteConnection::connect(&url).await.unwrap();
+    let lock = other.begin_with("BEGIN IMMEDIATE").await.unwrap();
+    let confirming = world.next("getUpdates").waits();
+    let hello = ann.says("hello").await;
+    // Not until it is written; that it is asked for at all shows that it was.
+    let unlocked = async {
+        lock.rollback().await.unwrap();
+    };
+    tokio::join!(unlocked, confirming.reached());
+    assert_eq!(number(&settings, "SELECT COUNT(*) FROM inbox").await, 1);
+    confirming.open();
+    assert_eq!(ann.next_message().await.reply_to, Some(hello.message_id));
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_database_is_away_telegram_keeps_the_updates() {
+    let world = World::start().await;
+    let server = PrivateServer::start();
+    let settings = Settings::new(&world).with("PHOTOTHREAD_DATABASE__URL", server.url());
+    let bot = BotUnderTest::start(&settings).await;
+    let ann = world.private_chat(user(1001, "Ann"));
+    let bob = world.private_chat(user(1002, "Bob"));
+    ann.says("hello").await;
+    ann.next_message().await;
+    at_rest(&settings).await;
+    world.wait_until_all_confirmed().await;
+    server.stop();
+    let first = ann.says("hello again").await;
+    let second = bob.sends_photo(jpeg(300, 200), "rotate left").await;
+    // It asks again and again, and never says that it has them.
+    let polls = world.calls("getUpdates");
+    world.wait_for_calls("getUpdates", polls + 3).await;
+    assert!(world.confirmed_offset() <= first.update_id.unwrap());
+    server.start_again();
+    assert_eq!(ann.next_message().await.reply_to, Some(first.message_id));
+    assert_eq!(bob.next_message().await.reply_to, Some(second.message_id));
+    at_rest(&settings).await;
+    ann.has_nothing_more();
+    bob.has_nothing_more();
+    assert_eq!(troubled(&settings.store().await).await, []);
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn turns_outlive_a_database_that_restarts_in_the_middle() {
+    let world = World::start().await;
+    let model = ScriptedModel::start().await;
+    let server = PrivateServer::start();
+    let settings =
+        Settings::new(&world).with("PHOTOTHREAD_DATABASE__URL", server.url()).with_model(&model.base_url());
+    let bot = BotUnderTest::start(&settings).await;
+    let ann = world.private_chat(user(1001, "Ann"));
+    // Once when a step is to be stored, once when the answer is.
+    model.next_call_on_all("rotate_image", json!({ "degrees": 90 }));
+    model.next_reply("Turned.");
+    let (step, answer) = (model.hold_next(), model.hold_next());
+    let request = ann.sends_photo(jpeg(300, 200), "turn it").await;
+    for gate in [step, answer] {
+        gate.reached().await;
+        let polls = world.calls("getUpdates");
+        server.stop();
+        gate.open();
+        let late = ann.says("are you there?").await;
+        world.wait_for_calls("getUpdates", polls + 2).await;
+        server.start_again();
+        world.wait_for_confirmed(late.update_id.unwrap()).await;
+    }
+    let turned = ann.next_message().await;
+    assert_eq!((turned.caption.as_str(), turned.reply_to), ("Turned.", Some(request.message_id)));
+    assert!(turned.photo.is_some());
+    ann.next_message().await;
+    at_rest(&settings).await;
+    ann.has_nothing_more();
+    assert_eq!(number(&settings, "SELECT COUNT(*) FROM turns WHERE state <> 'done'").await, 0);
+    assert_eq!(model.refusals(), Vec::<String>::new());
+    assert_eq!(troubled(&settings.store().await).await, []);
+    bot.stop().await;
+}
