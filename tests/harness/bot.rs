@@ -1,11 +1,12 @@
 //! The real program in this process, pointed at the world: started, stopped and started again on the same data.
 
-use super::{World, postgres};
+use super::{PATIENCE, World, postgres};
 use photothread::{
     app::{self, Running},
     config::Config,
+    domain::InterfaceType,
     prompts::Prompts,
-    store::Store,
+    store::{Store, StoreError},
 };
 use std::collections::HashMap;
 use tempfile::TempDir;
@@ -69,6 +70,33 @@ impl Settings {
     pub async fn store(&self) -> Store {
         Store::open(&self.config().database.url.to_url()).await.expect("the test's database")
     }
+
+    /// Waits until the bot has filed all that people sent, finished every turn and taken up every send. What is still
+    /// on the wire then has landed once the bot is stopped: silence after both is proof.
+    pub async fn until_settled(&self, world: &World) {
+        world.wait_until_all_confirmed().await;
+        let store = self.store().await;
+        let settled = async {
+            while !is_settled(&store).await.expect("the test's database") {
+                tokio::task::yield_now().await;
+            }
+        };
+        let waited = tokio::time::timeout(PATIENCE, settled).await;
+        assert!(
+            waited.is_ok(),
+            "the bot is still busy after {PATIENCE:?}. What the world saw:\n{}",
+            world.story()
+        );
+        store.close().await;
+    }
+}
+
+async fn is_settled(store: &Store) -> Result<bool, StoreError> {
+    // In the order of the walk, so that nothing moves on unseen from one place to the next.
+    Ok(store.unhandled_updates().await?.is_empty()
+        && store.waiting_groups().await?.is_empty()
+        && store.open_turns().await? == 0
+        && store.conversations_to_send(InterfaceType::Telegram).await?.is_empty())
 }
 
 /// The program, running in this process.
