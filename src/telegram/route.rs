@@ -204,8 +204,8 @@ async fn answer(
     let text = match text {
         Some(text) => text,
         None => match telegram.access.admit(&place, &user).await? {
-            // A command is asked for on purpose: a stranger always hears why nothing happens.
-            Admission::Stranger => says::stranger(&user.0),
+            Admission::Stranger if telegram.access.should_tell(&user).await? => says::stranger(&user.0),
+            Admission::Stranger => return telegram.store.close_update(inbox_id(id)).await,
             Admission::Welcome(_) => obey(telegram, &place, &user, command).await?,
         },
     };
