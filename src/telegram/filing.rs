@@ -191,11 +191,12 @@ async fn compose(
         }
         let reply = match &incoming.reply {
             Some(target) => {
-                let (reply, root) = resolve(telegram, place, target).await?;
+                let (mut reply, mut root) = resolve(telegram, place, target).await?;
                 if root.is_none()
                     && let Some(Ok(attachment)) = files.remove(&target.message_id)
                 {
-                    messages.push(never_seen(scope, target, attachment));
+                    file_never_seen(telegram, scope, target, attachment).await?;
+                    (reply, root) = resolve(telegram, place, target).await?;
                 }
                 thread_root = thread_root.or(root);
                 Some(reply)
@@ -230,12 +231,13 @@ fn filed(scope: &Scope, incoming: Incoming, reply: Option<ReplyTo>, files: &mut 
         Some(Err(note)) => (Vec::new(), Some(note)),
         None => (Vec::new(), None),
     };
+    let about_target = incoming.reply.and_then(|target| files.remove(&target.message_id)?.err());
     let ids: Vec<_> = attachments.iter().map(|a| a.attachment_id).collect();
     let message = NewMessage {
         interface_message_id: Some(incoming.message_id),
         timestamp: incoming.sent_at,
         user_id: Some(incoming.sender),
-        error: note,
+        error: note.or(about_target),
         reply,
         album_id: incoming.album_id,
         ..blank(scope, Role::User, markers::with_markers(&incoming.text, &ids))
@@ -244,8 +246,14 @@ fn filed(scope: &Scope, incoming: Incoming, reply: Option<ReplyTo>, files: &mut 
 }
 
 /// The message someone points at, of which we know only what the reply repeats of it: it becomes part of the
-/// history, so that its photo can be worked on and replied to again.
-fn never_seen(scope: &Scope, target: &Pointed, attachment: Attachment) -> FiledMessage {
+/// history, so that its photo can be worked on and replied to again. It is filed apart, because its words are not
+/// part of what is asked now.
+async fn file_never_seen(
+    telegram: &Telegram,
+    scope: &Scope,
+    target: &Pointed,
+    attachment: Attachment,
+) -> Result<(), StoreError> {
     let (role, content) = match target.from_me {
         true => (Role::Assistant, target.text.clone()),
         false => (Role::User, markers::with_markers(&target.text, &[attachment.attachment_id])),
@@ -257,7 +265,16 @@ fn never_seen(scope: &Scope, target: &Pointed, attachment: Attachment) -> FiledM
         album_id: target.album_id.clone(),
         ..blank(scope, role, content)
     };
-    FiledMessage { message, attachments: vec![attachment] }
+    let filing = Filing {
+        conversation: scope.conversation().clone(),
+        user_id: scope.user().clone(),
+        agent_id: telegram.agent_id.clone(),
+        inbox_ids: Vec::new(),
+        messages: vec![FiledMessage { message, attachments: vec![attachment] }],
+        thread_root: None,
+        wants_turn: WantsTurn::No,
+    };
+    telegram.store.file(&filing).await.map(drop)
 }
 
 /// The message pointed at. One of ours may be seen before its id is written back: then wait for that.
