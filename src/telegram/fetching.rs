@@ -58,14 +58,14 @@ async fn fetch(
     scope: &Scope,
     media: &Media,
 ) -> Result<Result<Attachment, String>, StoreError> {
-    if media.bytes > download::TELEGRAM_LIMIT {
+    let bytes = media.bytes.unwrap_or_default();
+    if bytes > download::TELEGRAM_LIMIT {
         return Ok(Err(says::too_big_for_telegram(media)));
     }
-    let name = media.filename.as_deref().unwrap_or(media.what);
-    match telegram.attachments.check_room(scope.conversation(), name, media.bytes).await {
+    match telegram.attachments.check_room(scope.conversation(), &media.name(), bytes).await {
         Ok(()) => {}
         Err(AttachmentError::Store(error)) => return Err(error),
-        Err(reason) => return Ok(Err(says::not_kept(&reason.to_string()))),
+        Err(reason) => return Ok(Err(says::not_kept(media, &reason.to_string()))),
     }
     let most = telegram.attachments.limits().max_file_bytes;
     match download::file(&telegram.bot, &media.file_id, most).await {
@@ -96,7 +96,7 @@ async fn keep(
                 tokio::time::sleep(wait).await;
                 wait = (wait * 2).min(Duration::from_secs(30));
             }
-            Err(reason) => return Ok(Err(says::not_kept(&reason.to_string()))),
+            Err(reason) => return Ok(Err(says::not_kept(media, &reason.to_string()))),
         }
     }
 }
