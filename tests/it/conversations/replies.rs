@@ -165,6 +165,25 @@ async fn a_reply_to_a_photo_never_seen_works_on_that_photo_and_not_on_its_captio
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_reply_to_a_file_never_seen_that_cannot_be_fetched_says_why() {
+    let world = World::start().await;
+    let settings = Settings::new(&world);
+    let bot = BotUnderTest::start(&settings).await;
+    let ann = world.private_chat(user(1001, "Ann"));
+    let old = ann.sends_huge_document("poster.png", 30 << 20, "").await;
+    ann.next_message().await;
+    settings.until_settled(&world).await;
+    bot.stop().await;
+
+    let settings = Settings::new(&world);
+    let bot = BotUnderTest::start(&settings).await;
+    ann.replies(&old, "rotate left").await;
+    let told = ann.next_message().await.text;
+    assert!(told.contains("poster.png") && told.contains("20 MB"), "{told}");
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_same_message_id_in_two_chats_is_two_messages() {
     let world = World::start().await;
     let settings = Settings::new(&world);
@@ -253,7 +272,7 @@ async fn a_message_edited_while_it_waits_is_answered_as_edited() {
     gate.reached().await;
     let words = ann.says("draw a pelikan").await;
     ann.edits(&words, "draw a pelican").await;
-    world.wait_until_all_confirmed().await;
+    settings.until_looked_at(&world).await;
     gate.open();
     ann.next_message().await;
     assert_eq!(ann.next_message().await.reply_to, Some(words.message_id));
