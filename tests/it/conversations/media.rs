@@ -206,8 +206,11 @@ async fn each_limit_is_explained_when_it_is_met() {
     bot.stop().await;
 }
 
-/// Sent as a file with "rotate right", each gives a picture of this size or words that hold this.
-const EXPECTED: [(&str, Result<(u32, u32), &str>); 31] = [
+/// A picture of this size, or words that hold this.
+type Expected = Result<(u32, u32), &'static str>;
+
+/// What each file gives when it is sent with "rotate right".
+const EXPECTED: [(&str, Expected); 31] = [
     ("exif_landscape_1.jpg", Ok((1200, 1800))),
     ("exif_landscape_3.jpg", Ok((1200, 1800))),
     ("exif_landscape_6.jpg", Ok((1200, 1800))),
