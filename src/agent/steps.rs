@@ -224,6 +224,6 @@ async fn add(
         ..NewMessage::new(turn.conversation.clone(), turn.session_id, Role::Assistant, "")
     });
     let id = engine.store.add_message_with(&message, &made).await?;
-    stored.push(message.stored_as(id));
+    stored.push(Message { internal_id: id, body: message });
     Ok(())
 }

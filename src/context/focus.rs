@@ -95,7 +95,7 @@ async fn pointed_at(
     let album = match &message.album_id {
         Some(album) if message.role == Role::User => {
             let siblings = store.messages_of_album(&turn.conversation, album).await?;
-            siblings.into_iter().flat_map(|m| m.attachments).collect()
+            siblings.into_iter().flat_map(|m| m.body.attachments).collect()
         }
         _ => message.attachments.clone(),
     };

@@ -2,7 +2,7 @@
 
 use super::*;
 use photothread::{
-    domain::{Message, MessageId, TurnState},
+    domain::{MessageId, TurnState},
     store::{Finish, Found},
 };
 
@@ -147,9 +147,8 @@ on_both! {
             store.file(&filing(&place, vec![album_photo(&place, "7", "x")])).await.unwrap();
         }
         for place in [chat(1), chat(2), page("1")] {
-            let Found { message: Message { conversation, attachments, .. }, attachment } =
-                found(&store, &place, "7").await.unwrap();
-            assert_eq!((conversation, Some(attachments[0])), (place, attachment));
+            let Found { message, attachment } = found(&store, &place, "7").await.unwrap();
+            assert_eq!((&message.conversation, Some(message.attachments[0])), (&place, attachment));
         }
     }
 }
