@@ -1,7 +1,7 @@
 //! The loop: provider ⇄ tools, every message stored as it is made. A turn found half done after a restart goes on
 //! from its stored steps.
 
-use super::{Agent, Engine, engine::DATABASE_AWAY, says};
+use super::{Agent, Engine, says};
 use crate::{
     context::{self, Opening},
     domain::{Message, NewMessage, Role, ToolCall, Turn},
@@ -12,11 +12,13 @@ use crate::{
 use futures::future::join_all;
 use serde_json::Value;
 use std::time::Duration;
-use tracing::{debug, error, warn};
+use tracing::{debug, warn};
 
 /// Waiting longer than this for a busy model would look like silence.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
 const PROVIDER_TRIES: u32 = 3;
+/// How long a step waits before it is stored again when the database is away.
+const DATABASE_AWAY: Duration = Duration::from_millis(500);
 
 /// How a turn ended.
 #[derive(Debug, Clone, Default)]
@@ -41,13 +43,14 @@ impl Outcome {
     }
 }
 
+/// Fails only if the database does; what was stored until then is where the next attempt goes on.
 pub async fn run(
     engine: &Engine,
     agent: &Agent,
     turn: &Turn,
     opening: Opening,
     tools: &ToolContext,
-) -> Outcome {
+) -> Result<Outcome, StoreError> {
     let notes = opening.notes.join("\n\n");
     let answers = opening.answers.clone();
     let nothing_else = opening.focus.said.trim().is_empty() && opening.focus.sent.is_empty();
@@ -66,14 +69,11 @@ pub async fn run(
                 warn!(provider = agent.provider.name(), %error, "the provider gave no answer");
                 Outcome::failed(says::provider_trouble(&error), &error.to_string())
             }
-            Err(Stopped::Store(error)) => {
-                error!(%error, "a step could not be stored");
-                Outcome::broken(&error.to_string())
-            }
+            Err(Stopped::Store(error)) => return Err(error),
         }
     };
     let text = [notes.as_str(), outcome.text.trim()].into_iter().filter(|part| !part.is_empty());
-    Outcome { text: text.collect::<Vec<_>>().join("\n\n"), answers, ..outcome }
+    Ok(Outcome { text: text.collect::<Vec<_>>().join("\n\n"), answers, ..outcome })
 }
 
 enum Stopped {
@@ -96,12 +96,7 @@ async fn talk(
     tools: &ToolContext,
 ) -> Result<Completion, Stopped> {
     let specs = agent.tools.specs();
-    let mut stored = loop {
-        match engine.store.messages_of_turn(turn.turn_id).await {
-            Err(StoreError::Unavailable(_)) => tokio::time::sleep(DATABASE_AWAY).await,
-            read => break read?,
-        }
-    };
+    let mut stored = engine.store.messages_of_turn(turn.turn_id).await?;
     finish_interrupted(engine, agent, turn, tools, &mut stored).await?;
     let mut steps = stored.iter().filter(|m| !m.tool_calls.is_empty()).count() as u32;
     loop {
@@ -215,7 +210,8 @@ fn request_row(request: Completion) -> impl FnOnce(NewMessage) -> NewMessage {
     }
 }
 
-/// Stores one message of the turn as it happens.
+/// Stores one message of the turn as it happens, however long the database is away: what the model said is not
+/// asked for twice.
 async fn add(
     engine: &Engine,
     agent: &Agent,
@@ -233,17 +229,21 @@ async fn add(
     loop {
         match engine.store.add_message_with(&message, &made).await {
             Ok(id) => {
-                stored.push(message.stored_as(id));
+                stored.push(Message { internal_id: id, body: message });
                 return Ok(());
             }
             Err(StoreError::Unavailable(error)) => warn!(%error, "a step waits for the database"),
             Err(error) => return Err(error.into()),
         }
-        tokio::time::sleep(DATABASE_AWAY).await;
         // It may have been committed although we did not hear of it.
-        if let Ok(all) = engine.store.messages_of_turn(turn.turn_id).await
-            && all.len() > stored.len()
-        {
+        let all = loop {
+            tokio::time::sleep(DATABASE_AWAY).await;
+            match engine.store.messages_of_turn(turn.turn_id).await {
+                Err(StoreError::Unavailable(_)) => {}
+                read => break read?,
+            }
+        };
+        if all.len() > stored.len() {
             *stored = all;
             return Ok(());
         }

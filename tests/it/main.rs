@@ -10,6 +10,8 @@ mod harness;
 mod conversations;
 // Nothing is lost or repeated, whatever dies when.
 mod durability;
+// What the model sees, and what becomes of what it says.
+mod minds;
 // The scripted model is as strict as OpenAI.
 mod model;
 // The store keeps its promises on both databases.
