@@ -112,7 +112,7 @@ mod tests {
             tool_call_id: answers.as_ref().map(id),
             ..NewMessage::new(Conversation::telegram(1), session, role, content)
         };
-        message.stored_as(MessageId(0))
+        Message { internal_id: MessageId(0), body: message }
     }
 
     /// Rows in any order and with any holes, as a cut, a crash or a cancelled turn may leave them.

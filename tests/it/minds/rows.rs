@@ -105,7 +105,7 @@ async fn a_turn_with_no_message_and_an_agent_no_longer_configured_still_ends() {
     stage.bot = BotUnderTest::start(&stage.settings).await;
     assert_eq!(stage.ann.next_message().await.text, "Done.");
     let last = stage.rows().await.pop().unwrap();
-    assert_eq!((last.agent_id.as_deref(), last.error), (Some("photothread"), None));
+    assert_eq!((last.agent_id.as_deref(), last.error.as_deref()), (Some("photothread"), None));
     stage.clear().await;
 }
 

@@ -65,7 +65,7 @@ async fn a_broken_service_is_tried_again_and_then_told_kindly() {
     let broken = || Answer::Raw(500, fault("server_error"));
     let (told, row) = told_after([broken(), broken(), broken()]).await;
     assert_eq!(told, "I can't reach the model right now. Please try again in a minute.");
-    let error = row.error.unwrap();
+    let error = row.body.error.unwrap();
     assert!(error.contains("HTTP 500") && error.contains(SECRET), "{error}");
 }
 
@@ -83,7 +83,7 @@ async fn a_connection_that_dies_once_is_not_even_noticed() {
 async fn a_rejected_key_is_told_without_the_key() {
     let (told, row) = told_after([Answer::Raw(401, fault("invalid_api_key"))]).await;
     assert!(told.contains("doesn't accept the configured key"), "{told}");
-    assert!(row.error.unwrap().contains("HTTP 401"));
+    assert!(row.body.error.unwrap().contains("HTTP 401"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -91,7 +91,7 @@ async fn a_web_page_instead_of_an_answer_is_told_kindly() {
     let page = format!("<html><body>{SECRET}</body></html>");
     let (told, row) = told_after([Answer::Raw(200, page)]).await;
     assert_eq!(told, "The model gave an answer I couldn't use. Please try again.");
-    assert!(row.error.unwrap().contains("not JSON"));
+    assert!(row.body.error.unwrap().contains("not JSON"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
