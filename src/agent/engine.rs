@@ -171,7 +171,7 @@ impl Engine {
         let message = NewMessage {
             turn_id: Some(turn.turn_id),
             thread_root_id: Some(turn.thread_root_id),
-            agent_id: Some(turn.agent_id.clone()),
+            agent_id: self.agent(&turn.agent_id).map(|agent| agent.name.clone()),
             reasoning_info: outcome.usage.clone(),
             provider_metadata: outcome.provider_metadata.clone(),
             error: outcome.error.clone(),

@@ -16,6 +16,7 @@ use crate::{
     },
     store::{FiledMessage, Filing, Found, InboxRow, StoreError, WantsTurn},
 };
+use chrono::{DateTime, TimeDelta, Utc};
 use fetching::Files;
 use futures::FutureExt as _;
 use std::{panic::AssertUnwindSafe, time::Duration};
@@ -190,6 +191,7 @@ async fn compose(
             continue; // The same message in a second update: one is enough.
         }
         let reply = match &incoming.reply {
+            Some(target) if has(&messages, target) => in_same_request(&messages, target),
             Some(target) => {
                 let (mut reply, mut root) = resolve(telegram, place, target).await?;
                 if root.is_none()
@@ -209,6 +211,7 @@ async fn compose(
         }
         messages.push(filed(scope, incoming, reply, &mut files));
     }
+    in_order(&mut messages);
     Ok(Filing {
         conversation: place.clone(),
         user_id: scope.user().clone(),
@@ -218,6 +221,28 @@ async fn compose(
         messages,
         thread_root,
     })
+}
+
+fn has(messages: &[FiledMessage], target: &Pointed) -> bool {
+    messages.iter().any(|m| m.message.interface_message_id.as_ref() == Some(&target.message_id))
+}
+
+/// Both are one request already: all that a reply adds is which of its files is meant.
+fn in_same_request(messages: &[FiledMessage], target: &Pointed) -> Option<ReplyTo> {
+    let meant =
+        messages.iter().find(|m| m.message.interface_message_id.as_ref() == Some(&target.message_id))?;
+    let attachment = meant.attachments.first()?.attachment_id;
+    Some(ReplyTo { message: None, attachment: Some(attachment), quote: target.quote.clone() })
+}
+
+/// Files are fetched side by side; their age must still tell the order they were sent in.
+fn in_order(messages: &mut [FiledMessage]) {
+    let mut newest: Option<DateTime<Utc>> = None;
+    for file in messages.iter_mut().flat_map(|message| &mut message.attachments) {
+        let earliest = newest.map(|newest| newest + TimeDelta::microseconds(1));
+        file.created_at = file.created_at.max(earliest.unwrap_or(file.created_at));
+        newest = Some(file.created_at);
+    }
 }
 
 /// Session and thread are the store's to fill in.

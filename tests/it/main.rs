@@ -8,6 +8,8 @@ mod harness;
 
 // Photos, replies and albums, as a new user would try them.
 mod conversations;
+// What the model sees, and what becomes of what it says.
+mod minds;
 // The scripted model is as strict as OpenAI.
 mod model;
 // The store keeps its promises on both databases.
