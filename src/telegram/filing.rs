@@ -195,7 +195,7 @@ async fn compose(
             Some(target) => {
                 let (mut reply, mut root) = resolve(telegram, place, target).await?;
                 if root.is_none()
-                    && let Some(Ok(attachment)) = files.remove(&target.message_id)
+                    && let Some(Ok(attachment)) = files.get(&target.message_id).cloned()
                 {
                     file_never_seen(telegram, scope, target, attachment).await?;
                     (reply, root) = resolve(telegram, place, target).await?;
