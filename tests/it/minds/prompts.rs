@@ -328,7 +328,7 @@ async fn hostile_words_stay_between_their_fences() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn photos_and_a_reply_to_one_of_them_in_one_breath() {
-    let stage = Stage::set().await;
+    let stage = Stage::set_with(&[("PHOTOTHREAD_TELEGRAM__BATCH__QUIET_MS", "1000")]).await;
     stage.world.hold_updates();
     stage.ann.sends_photo(jpeg(64, 48), "from the lake").await;
     let second = stage.ann.sends_photo(jpeg(65, 48), "").await;
