@@ -6,8 +6,12 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+// The arrows between the rooms point inwards.
+mod architecture;
 // Photos, replies and albums, as a new user would try them.
 mod conversations;
+// What the documents say of files and settings is so.
+mod documents;
 // The scripted model is as strict as OpenAI.
 mod model;
 // The store keeps its promises on both databases.
