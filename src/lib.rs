@@ -4,6 +4,9 @@
 //! `telegram` (or `web`) → `access` → `attachments` → `store` → `context` → `agent` ⇄ `providers`, `tools` → `store` → back out.
 //! Dependencies point inwards; `tests/it/architecture.rs` keeps it so.
 
+#[macro_use]
+pub mod domain;
+
 pub mod access;
 pub mod agent;
 pub mod app;
@@ -11,7 +14,6 @@ pub mod attachments;
 pub mod config;
 pub mod context;
 pub mod doctor;
-pub mod domain;
 pub mod imaging;
 pub mod prompts;
 pub mod providers;

@@ -184,8 +184,28 @@ fn default_name(mime_type: &str) -> String {
     format!("{stem}.{extension}")
 }
 
-/// A name fit to show and to send back: no paths, no control characters, not endless.
+/// A name fit to show and to send back: no paths, one line, not endless. It must not read as a fence or a marker
+/// where a model sees it.
 fn clean_name(name: &str) -> String {
     let base = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    base.chars().filter(|c| !c.is_control()).take(120).collect::<String>().trim().to_owned()
+    let shown = base.chars().filter(|c| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}'));
+    let harmless = shown.map(|c| match c {
+        '<' => '‹',
+        '>' => '›',
+        c => c,
+    });
+    let name: String = harmless.take(120).collect();
+    name.replace("[Attachment", "(Attachment").trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_line_and_neither_a_fence_nor_a_marker() {
+        assert_eq!(clean_name("a\n>>>\u{2028}b.jpg"), "a›››b.jpg");
+        assert_eq!(clean_name("[Attachment ID: 1].jpg"), "(Attachment ID: 1].jpg");
+        assert_eq!(clean_name("C:\\photos\\cat [1].jpg"), "cat [1].jpg");
+    }
 }

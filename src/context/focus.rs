@@ -9,6 +9,8 @@ use crate::{
 use chrono::{DateTime, Utc};
 
 const MOST_RECENT: usize = 20;
+/// A thread's own files are all named, but for threads that no prompt could hold.
+const MOST_OF_THREAD: usize = 100;
 
 /// The focus, and what the fragments tell of how it came about.
 pub struct Scene {
@@ -41,7 +43,11 @@ pub async fn look(
                 Some(id) => {
                     earlier.iter().find(|m| m.internal_id == id).cloned().or(store.message(id).await?)
                 }
-                None => None,
+                // One of the same request, which had no id yet when the reply was filed.
+                None => inputs
+                    .iter()
+                    .find(|m| reply.attachment.is_some_and(|id| m.attachments.contains(&id)))
+                    .cloned(),
             };
             Some(Pointed { reply, message })
         }
@@ -52,7 +58,7 @@ pub async fn look(
 
     let sent_ids: Vec<AttachmentId> = inputs.iter().flat_map(|m| m.attachments.clone()).collect();
     let thread_ids: Vec<AttachmentId> =
-        newest_first(earlier).into_iter().filter(|id| !sent_ids.contains(id)).take(MOST_RECENT).collect();
+        newest_first(earlier).into_iter().filter(|id| !sent_ids.contains(id)).take(MOST_OF_THREAD).collect();
     // One trip to the database for all of them.
     let mut wanted = sent_ids.clone();
     wanted.extend(replied_ids.iter().chain(&album_ids).chain(&thread_ids));
@@ -62,7 +68,7 @@ pub async fn look(
     };
     let thread_files = pick(&thread_ids);
     let recent = if in_thread {
-        thread_files.clone()
+        thread_files.iter().take(MOST_RECENT).cloned().collect()
     } else {
         let mut recent = store.recent_attachments(place, since, MOST_RECENT as i64).await?;
         recent.retain(|a| !sent_ids.contains(&a.attachment_id));
@@ -95,7 +101,7 @@ async fn pointed_at(
     let album = match &message.album_id {
         Some(album) if message.role == Role::User => {
             let siblings = store.messages_of_album(&turn.conversation, album).await?;
-            siblings.into_iter().flat_map(|m| m.attachments).collect()
+            siblings.into_iter().flat_map(|m| m.body.attachments).collect()
         }
         _ => message.attachments.clone(),
     };

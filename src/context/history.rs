@@ -10,6 +10,9 @@ use crate::{
 /// Said of a tool call whose result never came: the turn was cancelled or the program stopped.
 pub const INTERRUPTED: &str = "Error: this was interrupted before it finished.";
 
+/// Stands where a long thread was shortened.
+const LEFT_OUT: &str = "(Part of this thread is left out here, because it is long.)";
+
 /// Messages that only make sense together: a person's message, an answer, or a call with all its results.
 type Unit = Vec<PromptMessage>;
 
@@ -64,12 +67,18 @@ fn call_with_results(message: &Message, later: &[Message]) -> Unit {
     unit
 }
 
-/// Drops units after the first, oldest first, until the rest fits.
+/// Drops units after the first, oldest first, until the rest fits, and says so in their place.
 pub fn bounded(mut units: Vec<Unit>, max_tokens: Option<usize>) -> Vec<PromptMessage> {
     if let Some(most) = max_tokens {
         let mut total: usize = units.iter().map(tokens).sum();
-        while total > most && units.len() > 2 {
-            total -= tokens(&units.remove(1));
+        let mut dropped = 0;
+        while total > most && units.len() - dropped > 2 {
+            dropped += 1;
+            total -= tokens(&units[dropped]);
+        }
+        if dropped > 0 {
+            let note = vec![PromptMessage::User { text: LEFT_OUT.to_owned(), images: Vec::new() }];
+            units.splice(1..=dropped, [note]);
         }
     }
     units.into_iter().flatten().collect()
@@ -84,4 +93,109 @@ fn tokens(unit: &Unit) -> usize {
         }
     };
     unit.iter().map(|message| bytes(message) / 3 + 4).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Conversation, MessageId, NewMessage, SessionId, ToolCall, TurnId};
+    use proptest::prelude::*;
+    use uuid::Uuid;
+
+    fn row(role: Role, turn: u128, content: &str, calls: &[u8], answers: Option<u8>) -> Message {
+        let id = |number: &u8| format!("call_{number}");
+        let call = |number: &u8| ToolCall { id: id(number), name: "look".into(), arguments: "{}".into() };
+        let session = SessionId(Uuid::nil());
+        let message = NewMessage {
+            turn_id: (role != Role::User).then_some(TurnId(Uuid::from_u128(turn))),
+            tool_calls: calls.iter().map(call).collect(),
+            tool_call_id: answers.as_ref().map(id),
+            ..NewMessage::new(Conversation::telegram(1), session, role, content)
+        };
+        Message { internal_id: MessageId(0), body: message }
+    }
+
+    /// Rows in any order and with any holes, as a cut, a crash or a cancelled turn may leave them.
+    fn any_row() -> impl Strategy<Value = Message> {
+        let ids = prop::collection::btree_set(0..4u8, 0..3);
+        prop_oneof![
+            "[a-z]{1,30}".prop_map(|text| row(Role::User, 0, &text, &[], None)),
+            (0..3u128, "[a-z]{0,30}", ids).prop_map(|(turn, text, calls)| {
+                row(Role::Assistant, turn, &text, &calls.into_iter().collect::<Vec<_>>(), None)
+            }),
+            (0..3u128, 0..5u8).prop_map(|(turn, id)| row(Role::Tool, turn, "seen", &[], Some(id))),
+        ]
+    }
+
+    /// Why a model would refuse this sequence.
+    fn fault(messages: &[PromptMessage]) -> Option<&'static str> {
+        let mut open: Vec<&str> = Vec::new();
+        for message in messages {
+            match message {
+                PromptMessage::Tool { call_id, .. } => match open.iter().position(|id| id == call_id) {
+                    Some(at) => drop(open.remove(at)),
+                    None => return Some("a result without its call"),
+                },
+                _ if !open.is_empty() => return Some("a call not directly followed by all its results"),
+                PromptMessage::Assistant { text, tool_calls, .. } => {
+                    if text.is_empty() && tool_calls.is_empty() {
+                        return Some("an assistant that neither spoke nor called");
+                    }
+                    open = tool_calls.iter().map(|call| call.id.as_str()).collect();
+                }
+                PromptMessage::User { .. } => {}
+            }
+        }
+        (!open.is_empty()).then_some("a call without a result")
+    }
+
+    proptest! {
+        #[test]
+        fn no_cut_leaves_an_orphaned_call_or_result(
+            rows in prop::collection::vec(any_row(), 0..24),
+            from in 0..24usize,
+            most in prop::option::of(0..200usize),
+        ) {
+            let rows = &rows[from.min(rows.len())..];
+            let whole = render(rows);
+            let first = whole.first().cloned();
+            let messages = bounded(whole, most);
+            prop_assert_eq!(fault(&messages), None, "{:#?}", messages);
+            if let Some(first) = first {
+                prop_assert!(messages.starts_with(&first), "the root stays");
+            }
+        }
+    }
+
+    #[test]
+    fn a_call_finds_its_result_in_its_own_turn_and_says_so_if_there_is_none() {
+        let rows = [
+            row(Role::Assistant, 1, "", &[1, 2], None),
+            row(Role::Tool, 2, "of another turn", &[], Some(1)),
+            row(Role::Tool, 1, "mine", &[], Some(1)),
+        ];
+        let texts: Vec<_> = steps_of_turn(&rows)
+            .into_iter()
+            .filter_map(|message| match message {
+                PromptMessage::Tool { text, .. } => Some(text),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(texts, ["mine", INTERRUPTED]);
+    }
+
+    #[test]
+    fn the_oldest_middle_goes_first_and_leaves_a_note() {
+        let text = |number: usize| format!("{number}").repeat(30);
+        let rows: Vec<_> = (0..5).map(|number| row(Role::User, 0, &text(number), &[], None)).collect();
+        let messages = bounded(render(&rows), Some(60));
+        let shown: Vec<_> = messages
+            .iter()
+            .filter_map(|message| match message {
+                PromptMessage::User { text, .. } => Some(text.trim_matches(['<', '>', '\n']).to_owned()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(shown, [text(0), LEFT_OUT.to_owned(), text(3), text(4)]);
+    }
 }

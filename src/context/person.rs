@@ -1,38 +1,62 @@
 //! What the person just said: their words fenced, their files as markers, and what they point at.
 
-use super::{fence::fenced, focus::Scene, reply};
+use super::{
+    fence::{fenced, fenced_inline},
+    focus::Scene,
+    reply,
+};
 use crate::{
     attachments::markers,
     domain::{Attachment, Message},
     providers::PromptMessage,
 };
 
+/// Parts what we tell of a message from the message itself.
+const THEIRS: &str = "Their message:";
+
 /// The current turn's messages as one: an album or a burst is one request.
 pub fn speaks(inputs: &[Message], scene: &Scene) -> PromptMessage {
     let mut parts = Vec::new();
     if let Some(pointed) = &scene.pointed {
-        parts.push(reply::fragment(pointed, &scene.focus));
+        let asker = inputs.first().and_then(|m| m.user_id.as_ref());
+        parts.push(reply::fragment(pointed, asker, &scene.focus));
     }
     if let Some(words) = &scene.late_for_album {
-        let ids: Vec<_> = scene.focus.album.iter().map(|a| a.attachment_id).collect();
-        let asked =
-            if words.is_empty() { String::new() } else { format!(" It was sent with:\n{}", fenced(words)) };
-        let others = markers::with_markers("", &ids);
-        parts.push(format!(
-            "(This arrived after the rest of its album was taken up.{asked}\nThe rest of it:\n{others})"
-        ));
+        parts.push(late(words, scene));
     }
-    parts.extend(inputs.iter().map(message).filter(|text| !text.is_empty()));
+    let said: Vec<String> = inputs.iter().map(own).filter(|text| !text.is_empty()).collect();
+    if !parts.is_empty() {
+        parts.push(THEIRS.to_owned());
+    }
+    parts.push(if said.is_empty() { "(an empty message)".to_owned() } else { said.join("\n") });
     let images = scene.focus.sent.iter().chain(&scene.focus.replied).filter(|a| a.is_image());
     PromptMessage::User { text: parts.join("\n"), images: unique(images) }
 }
 
-/// One message of a person, current or past.
+/// A photo that missed its album is to be treated as the album was.
+fn late(words: &str, scene: &Scene) -> String {
+    let ids: Vec<_> = scene.focus.album.iter().map(|a| a.attachment_id).collect();
+    let asked =
+        if words.is_empty() { String::new() } else { format!(" The album came with:\n{}", fenced(words)) };
+    let others = markers::with_markers("Its other files, already dealt with:", &ids);
+    format!("A late photo of an album that you have already answered.{asked}\n{others}")
+}
+
+/// One message of a person from the past.
 pub fn message(message: &Message) -> String {
+    match message.reply.as_ref().and_then(|reply| reply.attachment) {
+        Some(id) => format!("In reply to:\n{}\n{THEIRS}\n{}", markers::marker(id), own(message)),
+        None => own(message),
+    }
+}
+
+/// What they wrote and sent themselves.
+fn own(message: &Message) -> String {
     let said = markers::said(message);
     let mut text = if said.trim().is_empty() { String::new() } else { fenced(&said) };
     if let Some(note) = &message.error {
-        text = format!("{text}\n({note} The person is told so.)").trim_start().to_owned();
+        let note = format!("A file of theirs could not be kept. They are told: {}", fenced_inline(note));
+        text = format!("{text}\n{note}").trim_start().to_owned();
     }
     markers::with_markers(&text, &message.attachments)
 }

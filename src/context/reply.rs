@@ -6,40 +6,50 @@ use super::{
 };
 use crate::{
     attachments::markers::{self, marker},
-    domain::Role,
+    domain::{Message, Role, UserId},
     providers::Focus,
 };
 
 /// Enough of the replied-to text to recognise it; the thread has the rest.
 const EXCERPT_CHARS: usize = 400;
 
-pub fn fragment(pointed: &Pointed, focus: &Focus) -> String {
+pub fn fragment(pointed: &Pointed, asker: Option<&UserId>, focus: &Focus) -> String {
     let mut lines = Vec::new();
     match &pointed.message {
         Some(message) => {
-            let whose = match message.role {
-                Role::User => "a message of theirs or of someone in this chat",
-                Role::Assistant | Role::Tool => "your message",
-            };
-            let turn = message.turn_id.map(|id| format!(", turn {id}")).unwrap_or_default();
+            let turn = message.turn_id.map(|id| format!(" (turn {id})")).unwrap_or_default();
             let when = message.timestamp.format("%Y-%m-%d %H:%M UTC");
-            lines.push(format!("(In reply to {whose} of {when}{turn}{}:", which(focus)));
-            let said: String = markers::said(message).chars().take(EXCERPT_CHARS).collect();
+            lines.push(format!("In reply to {} of {when}{turn}{}:", whose(message, asker), which(focus)));
+            let said = excerpt(&markers::said(message));
             if !said.trim().is_empty() && pointed.reply.quote.is_none() {
                 lines.push(fenced(&said));
             }
-            lines.extend(focus.replied.iter().map(|a| marker(a.attachment_id)));
         }
-        None => lines.push("(In reply to a message that is not in this history:".into()),
+        None => lines.push("In reply to a message that is not in this history.".into()),
     }
     if let Some(quote) = &pointed.reply.quote {
-        let quote: String = quote.chars().take(EXCERPT_CHARS).collect();
-        lines.push(format!("they quote {}", fenced_inline(&quote)));
+        lines.push(format!("Of it, they quote: {}", fenced_inline(&excerpt(quote))));
     }
-    format!("{})", lines.join("\n"))
+    lines.extend(focus.replied.iter().map(|a| marker(a.attachment_id)));
+    lines.join("\n")
 }
 
-/// ", photo 2 of 3" when one of several is meant.
+fn whose(message: &Message, asker: Option<&UserId>) -> &'static str {
+    match message.role {
+        Role::Assistant | Role::Tool => "your message",
+        Role::User if message.user_id.as_ref() == asker => "their own message",
+        Role::User => "another person's message",
+    }
+}
+
+fn excerpt(text: &str) -> String {
+    match text.char_indices().nth(EXCERPT_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// ", file 2 of 3" when one of several is meant.
 fn which(focus: &Focus) -> String {
     match focus.replied.as_slice() {
         [one] if focus.album.len() > 1 => {

@@ -2,7 +2,6 @@
 
 use super::{Attachment, AttachmentId};
 use serde_json::Value;
-use std::str::FromStr;
 
 /// The agent's final word: Markdown text and the files that go with it, in order. Never both empty.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,36 +10,8 @@ pub struct Answer {
     pub attachments: Vec<Attachment>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SendKind {
-    Text,
-    Photo,
-    MediaGroup,
-    Document,
-}
-
-impl SendKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Photo => "photo",
-            Self::MediaGroup => "media_group",
-            Self::Document => "document",
-        }
-    }
-}
-
-impl FromStr for SendKind {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "text" => Ok(Self::Text),
-            "photo" => Ok(Self::Photo),
-            "media_group" => Ok(Self::MediaGroup),
-            "document" => Ok(Self::Document),
-            other => Err(format!("unknown kind of send {other:?}")),
-        }
-    }
+text_enum! {
+    SendKind "a kind of send" { Text = "text", Photo = "photo", MediaGroup = "media_group", Document = "document" }
 }
 
 /// One send as the outbox keeps it: the payload is the interface's own business.

@@ -4,33 +4,9 @@ use super::{AttachmentId, Conversation};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::str::FromStr;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum AttachmentSource {
-    User,
-    Tool,
-}
-
-impl AttachmentSource {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Tool => "tool",
-        }
-    }
-}
-
-impl FromStr for AttachmentSource {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "user" => Ok(Self::User),
-            "tool" => Ok(Self::Tool),
-            other => Err(format!("unknown attachment source {other:?}")),
-        }
-    }
+text_enum! {
+    AttachmentSource "a source" { User = "user", Tool = "tool" }
 }
 
 /// How an output was made from its parents: enough to make it again.

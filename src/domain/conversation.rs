@@ -1,39 +1,9 @@
 //! Where people talk: an interface and a conversation within it.
 
-use serde::{Deserialize, Serialize};
-use std::{fmt, str::FromStr};
+use std::fmt;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum InterfaceType {
-    Telegram,
-    Web,
-}
-
-impl InterfaceType {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Telegram => "telegram",
-            Self::Web => "web",
-        }
-    }
-}
-
-impl fmt::Display for InterfaceType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for InterfaceType {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "telegram" => Ok(Self::Telegram),
-            "web" => Ok(Self::Web),
-            other => Err(format!("unknown interface type {other:?}")),
-        }
-    }
+text_enum! {
+    InterfaceType "an interface" { Telegram = "telegram", Web = "web" }
 }
 
 /// A Telegram chat or a web conversation. Ids of one never resolve in another.

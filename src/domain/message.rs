@@ -4,36 +4,10 @@ use super::{AttachmentId, Conversation, MessageId, ReplyTo, SessionId, TurnId, U
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::str::FromStr;
+use std::ops::Deref;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    User,
-    Assistant,
-    Tool,
-}
-
-impl Role {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Tool => "tool",
-        }
-    }
-}
-
-impl FromStr for Role {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "user" => Ok(Self::User),
-            "assistant" => Ok(Self::Assistant),
-            "tool" => Ok(Self::Tool),
-            other => Err(format!("unknown role {other:?}")),
-        }
-    }
+text_enum! {
+    Role "a role" { User = "user", Assistant = "assistant", Tool = "tool" }
 }
 
 /// A tool the agent asked for. `arguments` is the text the model wrote, which may not be JSON at all.
@@ -44,33 +18,18 @@ pub struct ToolCall {
     pub arguments: String,
 }
 
-/// A stored message.
+/// A stored message: what was added, under the id it got.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
     pub internal_id: MessageId,
-    pub conversation: Conversation,
-    pub session_id: SessionId,
-    pub interface_message_id: Option<String>,
-    pub turn_id: Option<TurnId>,
-    pub thread_root_id: Option<MessageId>,
-    pub timestamp: DateTime<Utc>,
-    pub role: Role,
-    /// What was said, without markers: those are made from `attachments` when a prompt is built.
-    pub content: String,
-    pub tool_calls: Vec<ToolCall>,
-    pub tool_call_id: Option<String>,
-    pub tool_name: Option<String>,
-    pub agent_id: Option<String>,
-    pub user_id: Option<UserId>,
-    pub reasoning_info: Option<Value>,
-    pub provider_metadata: Option<Value>,
-    pub error: Option<String>,
-    /// What this message answers, as the person pointed at it.
-    pub reply: Option<ReplyTo>,
-    /// Shared by the messages of one album.
-    pub album_id: Option<String>,
-    /// In order; for tool results, what the tool made.
-    pub attachments: Vec<AttachmentId>,
+    pub body: NewMessage,
+}
+
+impl Deref for Message {
+    type Target = NewMessage;
+    fn deref(&self) -> &NewMessage {
+        &self.body
+    }
 }
 
 impl Message {
@@ -85,11 +44,15 @@ impl Message {
 pub struct NewMessage {
     pub conversation: Conversation,
     pub session_id: SessionId,
+    /// The id people see it under; none until it is sent.
     pub interface_message_id: Option<String>,
+    /// None on people's messages.
     pub turn_id: Option<TurnId>,
+    /// None on a root.
     pub thread_root_id: Option<MessageId>,
     pub timestamp: DateTime<Utc>,
     pub role: Role,
+    /// What was said; on people's messages and tool results, followed by a marker for each attachment.
     pub content: String,
     pub tool_calls: Vec<ToolCall>,
     pub tool_call_id: Option<String>,
@@ -99,8 +62,11 @@ pub struct NewMessage {
     pub reasoning_info: Option<Value>,
     pub provider_metadata: Option<Value>,
     pub error: Option<String>,
+    /// What this message answers, as the person pointed at it.
     pub reply: Option<ReplyTo>,
+    /// Shared by the messages of one album.
     pub album_id: Option<String>,
+    /// In order; for tool results, what the tool made.
     pub attachments: Vec<AttachmentId>,
 }
 
@@ -132,32 +98,6 @@ impl NewMessage {
             reply: None,
             album_id: None,
             attachments: Vec::new(),
-        }
-    }
-
-    /// The same message, now that it has an id.
-    pub fn stored_as(self, internal_id: MessageId) -> Message {
-        Message {
-            internal_id,
-            conversation: self.conversation,
-            session_id: self.session_id,
-            interface_message_id: self.interface_message_id,
-            turn_id: self.turn_id,
-            thread_root_id: self.thread_root_id,
-            timestamp: self.timestamp,
-            role: self.role,
-            content: self.content,
-            tool_calls: self.tool_calls,
-            tool_call_id: self.tool_call_id,
-            tool_name: self.tool_name,
-            agent_id: self.agent_id,
-            user_id: self.user_id,
-            reasoning_info: self.reasoning_info,
-            provider_metadata: self.provider_metadata,
-            error: self.error,
-            reply: self.reply,
-            album_id: self.album_id,
-            attachments: self.attachments,
         }
     }
 }

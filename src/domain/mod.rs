@@ -1,6 +1,9 @@
 //! Plain types that every room shares: what a message, a thread, a turn and an attachment *are*.
 //! No I/O, no SQL, no Telegram.
 
+#[macro_use]
+mod text_enum;
+
 mod answer;
 mod attachment;
 mod conversation;

@@ -2,45 +2,15 @@
 
 use super::{Conversation, MessageId, SessionId, TurnId, UserId};
 use chrono::{DateTime, Utc};
-use std::str::FromStr;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TurnState {
-    /// Filed, waiting for the conversation to be free. Late album photos may still join.
-    Pending,
-    Running,
-    Done,
-    Failed,
-    Cancelled,
-}
-
-impl TurnState {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Running => "running",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    pub fn is_over(self) -> bool {
-        matches!(self, Self::Done | Self::Failed | Self::Cancelled)
-    }
-}
-
-impl FromStr for TurnState {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "pending" => Ok(Self::Pending),
-            "running" => Ok(Self::Running),
-            "done" => Ok(Self::Done),
-            "failed" => Ok(Self::Failed),
-            "cancelled" => Ok(Self::Cancelled),
-            other => Err(format!("unknown turn state {other:?}")),
-        }
+text_enum! {
+    TurnState "a state of a turn" {
+        /// Filed, waiting for the conversation to be free. Late album photos may still join.
+        Pending = "pending",
+        Running = "running",
+        Done = "done",
+        Failed = "failed",
+        Cancelled = "cancelled",
     }
 }
 

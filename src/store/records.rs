@@ -117,35 +117,14 @@ pub struct OutboxRow {
     pub created_at: DateTime<Utc>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SendState {
-    Queued,
-    /// The request may be on the wire. Found so at start-up, its fate is unknown.
-    Sending,
-    Sent,
-    /// The connection died after the request left: never repeated, always shown.
-    Unknown,
-    Failed,
-}
-
-impl SendState {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Sending => "sending",
-            Self::Sent => "sent",
-            Self::Unknown => "unknown",
-            Self::Failed => "failed",
-        }
-    }
-}
-
-impl std::str::FromStr for SendState {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        [Self::Queued, Self::Sending, Self::Sent, Self::Unknown, Self::Failed]
-            .into_iter()
-            .find(|state| state.as_str() == text)
-            .ok_or_else(|| format!("unknown outbox state {text:?}"))
+text_enum! {
+    SendState "a state of a send" {
+        Queued = "queued",
+        /// The request may be on the wire. Found so at start-up, its fate is unknown.
+        Sending = "sending",
+        Sent = "sent",
+        /// The connection died after the request left: never repeated, always shown.
+        Unknown = "unknown",
+        Failed = "failed",
     }
 }

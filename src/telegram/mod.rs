@@ -1,8 +1,9 @@
-//! Telegram in and out. An update walks intake → route → batch → filing, and its answer leaves by plan → send;
+//! Telegram in and out. An update walks intake → route → batch → filing (with fetching), and its answer leaves by plan → send;
 //! each is a file here, in that order. teloxide is seen nowhere above this room.
 
 mod batch;
 mod download;
+mod fetching;
 mod filing;
 mod intake;
 mod me;
@@ -36,6 +37,7 @@ use teloxide::{
     ApiError, Bot, RequestError,
     adaptors::CacheMe,
     requests::{Request as _, Requester as _, RequesterExt as _},
+    types::BotCommand,
     utils::command::BotCommands as _,
 };
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
@@ -204,7 +206,10 @@ impl Connected {
 
     /// Tells Telegram which commands there are. Not worth a restart when it fails.
     pub async fn register_commands(self) {
-        let request = self.telegram.bot.set_my_commands(Command::bot_commands());
+        // teloxide writes them with the slash, which Telegram's documentation does not allow.
+        let named = |c: BotCommand| BotCommand::new(c.command.trim_start_matches('/'), c.description);
+        let commands = Command::bot_commands().into_iter().map(named);
+        let request = self.telegram.bot.set_my_commands(commands);
         if let Err(error) = request.await {
             warn!("the commands could not be registered: {}", intake::describe(&error));
         }

@@ -26,8 +26,16 @@ pub struct Incoming {
 pub struct Media {
     pub file_id: String,
     pub filename: Option<String>,
-    pub bytes: u64,
+    /// None if Telegram does not say.
+    pub bytes: Option<u64>,
     pub what: &'static str,
+}
+
+impl Media {
+    /// What to call it when speaking to the person who sent it.
+    pub fn name(&self) -> String {
+        self.filename.clone().unwrap_or_else(|| format!("the {}", self.what))
+    }
 }
 
 /// What a reply points at, as Telegram repeats it inside the reply.
@@ -136,7 +144,9 @@ fn without_mention(text: &str, me: &Me) -> String {
 }
 
 fn file(meta: &FileMeta, filename: Option<String>, what: &'static str) -> Media {
-    Media { file_id: meta.id.0.clone(), filename, bytes: u64::from(meta.size), what }
+    // teloxide's stand-in for a size that is missing.
+    let bytes = (meta.size != u32::MAX).then_some(u64::from(meta.size));
+    Media { file_id: meta.id.0.clone(), filename, bytes, what }
 }
 
 /// The one file a message carries; of a photo, its largest size.
@@ -178,6 +188,16 @@ mod tests {
 
     fn me() -> Me {
         Me { user_id: 1, username: "PhotoBot".into() }
+    }
+
+    #[test]
+    fn a_file_of_unknown_size_is_not_taken_for_a_huge_one() {
+        let message = serde_json::json!({ "message_id": 5, "date": 0, "chat": { "id": 1, "type": "private" },
+            "from": { "id": 1, "is_bot": false, "first_name": "Ann" },
+            "document": { "file_id": "f", "file_unique_id": "u" } });
+        let message: Message = serde_json::from_value(message).unwrap();
+        let media = incoming(&message, &me()).unwrap().media.unwrap();
+        assert_eq!((media.file_id.as_str(), media.bytes), ("f", None));
     }
 
     #[test]

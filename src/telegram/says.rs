@@ -49,23 +49,26 @@ pub fn wrong_code() -> String {
 }
 
 pub fn too_big_for_telegram(media: &Media) -> String {
-    let name = media.filename.as_deref().unwrap_or(media.what);
+    let name = media.name();
+    let large = media.bytes.map_or("too large".into(), size);
     format!(
-        "I couldn't fetch {name}: it is {}, and Telegram lets bots download files up to 20 MB. \
-         Send a picture as a photo instead of a file, or a smaller or compressed version.",
-        size(media.bytes)
+        "I couldn't fetch {name}: it is {large}, and Telegram lets bots download files up to 20 MB. \
+         Send a picture as a photo instead of a file, or a smaller or compressed version."
     )
 }
 
 pub fn could_not_download(media: &Media) -> String {
-    let name = media.filename.as_deref().unwrap_or(media.what);
+    let name = media.name();
     format!("I couldn't fetch {name} from Telegram. Please send it again.")
 }
 
-pub fn not_kept(reason: &str) -> String {
+pub fn not_kept(media: &Media, reason: &str) -> String {
+    let end = if reason.ends_with(['.', '!']) { "" } else { "." };
+    if media.filename.as_ref().is_some_and(|name| reason.starts_with(name)) {
+        return format!("{reason}{end}");
+    }
     let mut reason = reason.chars();
     let first = reason.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
-    let end = if reason.as_str().ends_with(['.', '!']) { "" } else { "." };
     format!("{first}{}{end}", reason.as_str())
 }
 

@@ -1,11 +1,12 @@
 //! The real program in this process, pointed at the world: started, stopped and started again on the same data.
 
-use super::{World, postgres};
+use super::{PATIENCE, World, postgres};
 use photothread::{
     app::{self, Running},
     config::Config,
+    domain::InterfaceType,
     prompts::Prompts,
-    store::Store,
+    store::{Store, StoreError},
 };
 use std::collections::HashMap;
 use tempfile::TempDir;
@@ -68,6 +69,37 @@ impl Settings {
     /// A look at the database beside the bot.
     pub async fn store(&self) -> Store {
         Store::open(&self.config().database.url.to_url()).await.expect("the test's database")
+    }
+
+    /// Waits until the bot has looked at all that people sent: commands are obeyed, messages wait for their batch.
+    pub async fn until_looked_at(&self, world: &World) {
+        self.until(world, async |store| Ok(store.unhandled_updates().await?.is_empty())).await;
+    }
+
+    /// Waits until the bot has filed all that people sent, finished every turn and taken up every send. What is still
+    /// on the wire then has landed once the bot is stopped: silence after both is proof.
+    pub async fn until_settled(&self, world: &World) {
+        // In the order of the walk, so that nothing moves on unseen from one place to the next.
+        let settled = async |store: &Store| {
+            Ok(store.unhandled_updates().await?.is_empty()
+                && store.waiting_groups().await?.is_empty()
+                && store.open_turns().await? == 0
+                && store.conversations_to_send(InterfaceType::Telegram).await?.is_empty())
+        };
+        self.until(world, settled).await;
+    }
+
+    async fn until(&self, world: &World, so: impl AsyncFn(&Store) -> Result<bool, StoreError>) {
+        world.wait_until_all_confirmed().await;
+        let store = self.store().await;
+        let wait = async {
+            while !so(&store).await.expect("the test's database") {
+                tokio::task::yield_now().await;
+            }
+        };
+        let waited = tokio::time::timeout(PATIENCE, wait).await;
+        assert!(waited.is_ok(), "still busy after {PATIENCE:?}. What the world saw:\n{}", world.story());
+        store.close().await;
     }
 }
 

@@ -28,6 +28,10 @@ pub enum Answer {
     Text(String),
     Calls(Vec<(String, Value)>),
     Raw(u16, String),
+    /// 429, and when to come back.
+    Busy {
+        retry_after_ms: u64,
+    },
     /// The connection dies without an answer.
     Nothing,
 }
@@ -203,6 +207,11 @@ async fn complete(
         Answer::Raw(status, body) => {
             let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
             return (status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
+        }
+        Answer::Busy { retry_after_ms } => {
+            let body = json!({ "error": { "message": "Rate limit reached.", "type": "requests", "code": "rate_limit_exceeded" } });
+            let wait = [("retry-after-ms", retry_after_ms.to_string())];
+            return (StatusCode::TOO_MANY_REQUESTS, wait, Json(body)).into_response();
         }
         Answer::Nothing => {
             line.cut();

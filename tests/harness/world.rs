@@ -70,6 +70,11 @@ impl World {
         });
     }
 
+    /// The updates held back are never shown: those messages are from before the bot was in the chat.
+    pub fn forget_updates(&self) {
+        self.shared.change(|state| state.held_back = None);
+    }
+
     /// Shows the bot this as an update, however strange; only `update_id` is set. Returns that id.
     pub fn raw_update(&self, body: Value) -> i64 {
         self.shared.change(|state| state.publish_raw(body))

@@ -1,3 +1,8 @@
 //! What must work, tried as a new user would: people talk to the real program through the Telegram world.
 
+mod access;
+mod commands;
 mod edits;
+mod groups;
+mod media;
+mod replies;

@@ -12,6 +12,8 @@ mod architecture;
 mod conversations;
 // What the documents say of files and settings is so.
 mod documents;
+// What the model sees, and what becomes of what it says.
+mod minds;
 // The scripted model is as strict as OpenAI.
 mod model;
 // The store keeps its promises on both databases.

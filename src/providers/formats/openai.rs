@@ -39,10 +39,8 @@ fn user(text: &str, images: &[&Attachment], pictures: &Pictures) -> Value {
         let Some(url) = pictures.get(&image.attachment_id) else {
             continue;
         };
-        // Among several, each says whose pixels follow: one that could not be loaded must not shift the others.
-        if images.len() > 1 {
-            parts.push(text_part(&format!("[Attachment ID: {}]", image.attachment_id)));
-        }
+        // Each says whose pixels follow: the text may name more files than are shown.
+        parts.push(text_part(&format!("[Attachment ID: {}]", image.attachment_id)));
         parts.push(json!({"type": "image_url", "image_url": {"url": url}}));
     }
     if parts.is_empty() {

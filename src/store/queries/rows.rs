@@ -1,7 +1,9 @@
 //! Rows to domain types, for whichever database these queries are compiled for.
 
 use super::Row;
-use crate::domain::{Attachment, Conversation, Message, MessageId, Recipe, Session, Turn, UserId};
+use crate::domain::{
+    Attachment, Conversation, Message, MessageId, NewMessage, Recipe, Session, Turn, UserId,
+};
 use serde_json::Value;
 use sqlx::{Row as _, types::Json};
 use std::{borrow::Cow, str::FromStr};
@@ -71,25 +73,27 @@ pub const MESSAGE: &str = "m.internal_id, m.interface_type, m.conversation_id, m
 pub fn message(row: &Row) -> Result<Message, sqlx::Error> {
     Ok(Message {
         internal_id: MessageId(row.try_get("internal_id")?),
-        conversation: conversation(row)?,
-        session_id: parsed(row, "session_id")?,
-        interface_message_id: row.try_get("interface_message_id")?,
-        turn_id: parsed_opt(row, "turn_id")?,
-        thread_root_id: row.try_get::<Option<i64>, _>("thread_root_id")?.map(MessageId),
-        timestamp: row.try_get("timestamp")?,
-        role: parsed(row, "role")?,
-        content: row.try_get("content")?,
-        tool_calls: json(row, "tool_calls")?.unwrap_or_default(),
-        tool_call_id: row.try_get("tool_call_id")?,
-        tool_name: row.try_get("tool_name")?,
-        agent_id: row.try_get("agent_id")?,
-        user_id: row.try_get::<Option<String>, _>("user_id")?.map(UserId),
-        reasoning_info: json(row, "reasoning_info")?,
-        provider_metadata: json(row, "provider_metadata")?,
-        error: row.try_get("error")?,
-        reply: json(row, "reply")?,
-        album_id: row.try_get("album_id")?,
-        attachments: id_list(row, "attachment_ids")?,
+        body: NewMessage {
+            conversation: conversation(row)?,
+            session_id: parsed(row, "session_id")?,
+            interface_message_id: row.try_get("interface_message_id")?,
+            turn_id: parsed_opt(row, "turn_id")?,
+            thread_root_id: row.try_get::<Option<i64>, _>("thread_root_id")?.map(MessageId),
+            timestamp: row.try_get("timestamp")?,
+            role: parsed(row, "role")?,
+            content: row.try_get("content")?,
+            tool_calls: json(row, "tool_calls")?.unwrap_or_default(),
+            tool_call_id: row.try_get("tool_call_id")?,
+            tool_name: row.try_get("tool_name")?,
+            agent_id: row.try_get("agent_id")?,
+            user_id: row.try_get::<Option<String>, _>("user_id")?.map(UserId),
+            reasoning_info: json(row, "reasoning_info")?,
+            provider_metadata: json(row, "provider_metadata")?,
+            error: row.try_get("error")?,
+            reply: json(row, "reply")?,
+            album_id: row.try_get("album_id")?,
+            attachments: id_list(row, "attachment_ids")?,
+        },
     })
 }
 

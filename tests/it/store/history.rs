@@ -137,7 +137,7 @@ on_both! {
         assert!(!store.edit_message(&chat(2), "1", "?").await.unwrap(), "not of this chat");
 
         let after = store.message(before.internal_id).await.unwrap().unwrap();
-        assert_eq!(after, Message { content: "rotate it".into(), ..before });
+        assert_eq!(after.body, NewMessage { content: "rotate it".into(), ..before.body });
         assert_eq!(store.message(answer).await.unwrap().unwrap().content, "Done.");
     }
 

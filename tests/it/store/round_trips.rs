@@ -49,28 +49,7 @@ on_both! {
             attachments: vec![picture.attachment_id],
         };
         let id = store.add_message(&new).await.unwrap();
-        let stored = Message {
-            internal_id: id,
-            conversation: new.conversation,
-            session_id: new.session_id,
-            interface_message_id: new.interface_message_id,
-            turn_id: new.turn_id,
-            thread_root_id: new.thread_root_id,
-            timestamp: new.timestamp,
-            role: new.role,
-            content: new.content,
-            tool_calls: new.tool_calls,
-            tool_call_id: new.tool_call_id,
-            tool_name: new.tool_name,
-            agent_id: new.agent_id,
-            user_id: new.user_id,
-            reasoning_info: new.reasoning_info,
-            provider_metadata: new.provider_metadata,
-            error: new.error,
-            reply: new.reply,
-            album_id: new.album_id,
-            attachments: new.attachments,
-        };
+        let stored = Message { internal_id: id, body: new };
         assert_eq!(store.message(id).await.unwrap(), Some(stored));
         assert_eq!(store.message(MessageId(i64::MAX)).await.unwrap(), None);
     }
@@ -133,7 +112,7 @@ on_both! {
             ..said(&place, session, "be\0fore \\u0000 after\0")
         };
         let id = store.add_message_with(&new, std::slice::from_ref(&file)).await.unwrap();
-        let m = store.message(id).await.unwrap().unwrap();
+        let m = store.message(id).await.unwrap().unwrap().body;
         assert_eq!(m.content, "before \\u0000 after");
         assert_eq!(m.tool_calls[0].arguments, "xy");
         assert_eq!((m.provider_metadata, m.reasoning_info), (Some(json!({ "thought": "" })), Some(json!(""))));

@@ -44,6 +44,7 @@ fn a_whole_turn_is_sent_as_the_api_wants_it() {
                 {"role": "system", "content": "Be kind."},
                 {"role": "user", "content": [
                     {"type": "text", "text": "crop both"},
+                    {"type": "text", "text": format!("[Attachment ID: {A}]")},
                     {"type": "image_url", "image_url": {"url": "data:1"}},
                 ]},
                 {"role": "assistant", "content": "On it.", "tool_calls": [

@@ -1,0 +1,137 @@
+//! What the model sees and what becomes of what it says: the real program between the Telegram world and a
+//! scripted model. Here is the stage; the promises are in the files below.
+
+mod chosen;
+mod history;
+mod logs;
+mod prompts;
+mod rows;
+mod steps;
+mod trouble;
+
+use crate::harness::{BotUnderTest, Person, ScriptedModel, Settings, World, user};
+use photothread::{
+    domain::{Conversation, Message},
+    store::Store,
+};
+use regex::Regex;
+use serde_json::Value;
+
+/// Ann, the bot and its model.
+struct Stage {
+    world: World,
+    model: ScriptedModel,
+    settings: Settings,
+    bot: BotUnderTest,
+    ann: Person,
+}
+
+impl Stage {
+    async fn set() -> Stage {
+        Stage::set_with(&[]).await
+    }
+
+    async fn set_with(variables: &[(&str, &str)]) -> Stage {
+        let world = World::start().await;
+        let model = ScriptedModel::start().await;
+        let mut settings = Settings::new(&world).with_model(&model.base_url());
+        for (name, value) in variables {
+            settings = settings.with(name, *value);
+        }
+        let bot = BotUnderTest::start(&settings).await;
+        let ann = world.private_chat(user(1001, "Ann"));
+        Stage { world, model, settings, bot, ann }
+    }
+
+    fn last_request(&self) -> Value {
+        self.model.requests().pop().expect("the model was asked")
+    }
+
+    /// Everything in Ann's chat, oldest first.
+    async fn rows(&self) -> Vec<Message> {
+        rows_of(&self.settings.store().await, &self.ann).await
+    }
+
+    /// Nothing the model was sent was against its rules.
+    async fn clear(self) {
+        assert_eq!(self.model.refusals(), [""; 0]);
+        self.bot.stop().await;
+    }
+}
+
+async fn rows_of(store: &Store, person: &Person) -> Vec<Message> {
+    let place = Conversation::telegram(person.chat_id);
+    let session = store.current_session(&place).await.unwrap().expect("a session");
+    store.messages_of_session(session.session_id).await.unwrap()
+}
+
+/// The text of a message in a request, its parts joined by lines; pixels become `[pixels]`.
+fn text_of(message: &Value) -> String {
+    let part = |part: &Value| part["text"].as_str().unwrap_or("[pixels]").to_owned();
+    match &message["content"] {
+        Value::Array(parts) => parts.iter().map(part).collect::<Vec<_>>().join("\n"),
+        content => content.as_str().unwrap_or_default().to_owned(),
+    }
+}
+
+/// The texts of all messages of this role, oldest first.
+fn said_by(role: &str, request: &Value) -> Vec<String> {
+    let messages = request["messages"].as_array().expect("messages");
+    messages.iter().filter(|message| message["role"] == role).map(text_of).collect()
+}
+
+fn system(request: &Value) -> String {
+    said_by("system", request).remove(0)
+}
+
+fn tools(request: &Value) -> Vec<&str> {
+    let tools = request["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
+    tools.iter().filter_map(|tool| tool["function"]["name"].as_str()).collect()
+}
+
+/// A whole request as a person would read it. Ids become A1, A2, … in order of appearance, moments become names.
+fn shown(request: &Value) -> String {
+    let mut page = String::new();
+    for message in request["messages"].as_array().expect("messages") {
+        let about = message["tool_call_id"].as_str().map(|id| format!(" for {id}")).unwrap_or_default();
+        page += &format!("──── {}{about}\n", message["role"].as_str().unwrap_or_default());
+        let text = text_of(message);
+        if !text.is_empty() {
+            page += &format!("{text}\n");
+        }
+        for call in message["tool_calls"].as_array().into_iter().flatten() {
+            let (id, function) = (call["id"].as_str().unwrap_or_default(), &call["function"]);
+            let (name, arguments) = (&function["name"], &function["arguments"]);
+            let words = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            page += &format!("{id}: {} {}\n", words(name), words(arguments));
+        }
+    }
+    renamed(&page)
+}
+
+/// The same without the rules that every system prompt begins with; a snapshot of their own has them.
+fn shown_after_rules(request: &Value) -> String {
+    let page = shown(request);
+    let (_, rest) = page.split_once("\nIt is <now>").expect("a system prompt");
+    format!("──── system\n…\nIt is <now>{rest}")
+}
+
+fn renamed(page: &str) -> String {
+    let pattern = |text: &str| Regex::new(text).expect("a valid pattern");
+    let id = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
+    // The conversation names them first: the system prompt lists them the other way round.
+    let (before, after) = page.split_once("──── user").unwrap_or((page, ""));
+    let told = format!("{after}{before}");
+    let mut page = page.to_owned();
+    for (letter, context) in [("T", format!(r"\(turn ({id})\)")), ("A", format!("({id})"))] {
+        let mut number = 0;
+        for found in pattern(&context).captures_iter(&told).map(|found| found[1].to_owned()) {
+            if page.contains(&found) {
+                number += 1;
+                page = page.replace(&found, &format!("{letter}{number}"));
+            }
+        }
+    }
+    let page = pattern(r"It is \w+ \d+ \w+ \d+, \d\d:\d\d UTC").replace_all(&page, "It is <now>");
+    pattern(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC").replace_all(&page, "<then>").into_owned()
+}

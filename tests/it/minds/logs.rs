@@ -1,0 +1,55 @@
+//! The log of the real program, at its loudest, holds no secret and nothing that people or the model said.
+
+use crate::harness::{Answer, PATIENCE, ScriptedModel, Settings, World, jpeg, user};
+use serde_json::json;
+use std::process::Stdio;
+use tokio::{io::AsyncReadExt as _, process::Command, time::timeout};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_loudest_log_holds_neither_secrets_nor_what_was_said() {
+    let world = World::start().await;
+    let model = ScriptedModel::start().await;
+    let settings = Settings::new(&world).with_model(&model.base_url());
+    let ann = world.private_chat(user(1001, "Ann"));
+    let mut program = Command::new(env!("CARGO_BIN_EXE_photothread"))
+        .env_clear()
+        .envs(settings.variables())
+        .env("PHOTOTHREAD_LOG", "trace")
+        .current_dir(settings.folder())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("the program starts");
+    let mut errors = program.stderr.take().expect("standard error");
+    let reading = tokio::spawn(async move {
+        let mut log = String::new();
+        errors.read_to_string(&mut log).await.expect("a readable log");
+        log
+    });
+
+    // Each of these is a way in which a secret or somebody's words could get into the log.
+    world.next("download").gets_lost();
+    model.next_call_on_all("rotate_image", json!({ "degrees": 90 }));
+    model.next_reply("a whispered answer");
+    ann.sends_photo(jpeg(64, 48), "a whispered caption").await;
+    assert_eq!(ann.next_message().await.caption, "a whispered answer");
+    let echo = json!({ "error": { "message": "Incorrect API key provided: sk-test-key" } }).to_string();
+    model.next_raw(401, &echo);
+    model.next(Answer::Raw(500, echo));
+    ann.says("whispered words").await;
+    ann.next_message().await;
+    world.next_send().loses_its_answer();
+    ann.says("more whispered words").await;
+    model.wait_for_requests(4).await;
+    world.wait_for_calls("sendMessage", 2).await;
+
+    program.start_kill().expect("a running program");
+    let log = timeout(PATIENCE, reading).await.expect("the log ends").unwrap();
+    assert!(log.contains("photothread"), "there is a log");
+    for secret in [world.token(), "the-token-of-the-test-world", "sk-test-key", "whispered"] {
+        let line = log.lines().find(|line| line.contains(secret));
+        assert_eq!(line, None, "{secret} is in the log");
+    }
+}

@@ -1,0 +1,128 @@
+//! What a turn leaves in the history: every message as it happens, under its turn, and every output with its origin.
+
+use super::{Stage, said_by};
+use crate::harness::{BotUnderTest, Person, Settings, attachment_ids, jpeg};
+use photothread::{
+    domain::{Conversation, Message, Role, UserId},
+    store::{Filing, WantsTurn},
+};
+use serde_json::json;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_message_of_a_turn_is_stored_as_it_happens_under_its_turn() {
+    let stage = Stage::set().await;
+    stage.model.next_call_on_all("rotate_image", json!({ "degrees": 90 }));
+    stage.model.next_reply("Turned.");
+    let photo = stage.ann.sends_photo(jpeg(64, 48), "turn it").await;
+    let answer = stage.ann.next_message().await;
+
+    let rows = stage.rows().await;
+    let roles: Vec<Role> = rows.iter().map(|row| row.role).collect();
+    assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Assistant]);
+    let [asked, request, result, last] = rows.as_slice() else { unreachable!() };
+    assert_eq!((asked.turn_id, asked.thread_root_id, &asked.agent_id), (None, None, &None));
+    assert_eq!(asked.user_id, Some(UserId("1001".into())));
+    assert_eq!(asked.interface_message_id, Some(photo.message_id.to_string()));
+    assert_eq!(asked.content, format!("turn it\n[Attachment ID: {}]", asked.attachments[0]));
+
+    let turn = request.turn_id.expect("a turn");
+    for row in [request, result, last] {
+        assert_eq!(row.turn_id, Some(turn));
+        assert_eq!(row.thread_root_id, Some(asked.internal_id));
+        assert_eq!(row.agent_id.as_deref(), Some("photothread"));
+        assert_eq!((&row.user_id, &row.error), (&None, &None));
+    }
+    assert_eq!(request.tool_calls[0].name, "rotate_image");
+    assert_eq!(request.reasoning_info.as_ref().unwrap()["input_tokens"], 100);
+    assert_eq!(result.tool_call_id.as_deref(), Some(request.tool_calls[0].id.as_str()));
+    assert_eq!(result.tool_name.as_deref(), Some("rotate_image"));
+    assert!(result.content.ends_with(&format!("\n[Attachment ID: {}]", result.attachments[0])));
+    assert_eq!((last.content.as_str(), &last.attachments), ("Turned.", &result.attachments));
+    assert_eq!(last.interface_message_id, Some(answer.message_id.to_string()));
+
+    let store = stage.settings.store().await;
+    let made = store.attachment(&asked.conversation, result.attachments[0]).await.unwrap().unwrap();
+    assert_eq!(made.parents, asked.attachments);
+    let recipe = made.recipe.expect("a recipe");
+    assert_eq!((recipe.tool.as_str(), recipe.arguments), ("rotate_image", json!({ "degrees": 90 })));
+    stage.clear().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_step_is_in_the_history_before_the_model_is_asked_again() {
+    let stage = Stage::set().await;
+    stage.model.next_call_on_all("rotate_image", json!({ "degrees": 90 }));
+    let (first, second) = (stage.model.hold_next(), stage.model.hold_next());
+    stage.ann.sends_photo(jpeg(64, 48), "turn it").await;
+    first.open();
+    second.reached().await;
+    let roles: Vec<Role> = stage.rows().await.iter().map(|row| row.role).collect();
+    assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool]);
+    second.open();
+    stage.ann.next_message().await;
+    stage.clear().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn replies_and_their_turns_share_the_root_of_the_thread() {
+    let stage = Stage::set().await;
+    stage.ann.sends_photo(jpeg(64, 48), "look").await;
+    let answer = stage.ann.next_message().await;
+    stage.ann.replies(&answer, "and?").await;
+    let second = stage.ann.next_message().await;
+    stage.ann.replies(&second, "and more?").await;
+    stage.ann.next_message().await;
+    let rows = stage.rows().await;
+    let root = rows[0].internal_id;
+    assert_eq!(rows.len(), 6);
+    assert!(rows[1..].iter().all(|row| row.thread_root_id == Some(root)), "{rows:#?}");
+    assert!(rows.iter().all(|row| (row.role == Role::User) == row.turn_id.is_none()));
+    stage.clear().await;
+}
+
+/// A turn without a single input, for an agent that is no longer there.
+async fn file_a_strange_turn(settings: &Settings, person: &Person, root: Message) {
+    let filing = Filing {
+        conversation: Conversation::telegram(person.chat_id),
+        user_id: UserId("1001".into()),
+        agent_id: "long_gone".into(),
+        inbox_ids: Vec::new(),
+        messages: Vec::new(),
+        thread_root: Some(root),
+        wants_turn: WantsTurn::Yes,
+    };
+    settings.store().await.file(&filing).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_with_no_message_and_an_agent_no_longer_configured_still_ends() {
+    let mut stage = Stage::set().await;
+    stage.ann.sends_photo(jpeg(64, 48), "look").await;
+    stage.ann.next_message().await;
+    let root = stage.rows().await.remove(0);
+    stage.bot.stop().await;
+    file_a_strange_turn(&stage.settings, &stage.ann, root).await;
+    stage.bot = BotUnderTest::start(&stage.settings).await;
+    assert_eq!(stage.ann.next_message().await.text, "Done.");
+    let last = stage.rows().await.pop().unwrap();
+    assert_eq!((last.agent_id.as_deref(), last.error.as_deref()), (Some("photothread"), None));
+    stage.clear().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_vanished_is_told_of_and_breaks_nothing() {
+    let stage = Stage::set().await;
+    let photo = stage.ann.sends_photo(jpeg(64, 48), "look").await;
+    stage.ann.next_message().await;
+    std::fs::remove_dir_all(stage.settings.folder().join("attachments")).unwrap();
+    stage.model.next_call_on_all("rotate_image", json!({ "degrees": 90 }));
+    stage.model.next_reply("Your photo is gone. Could you send it again?");
+    stage.ann.replies(&photo, "turn it").await;
+    assert_eq!(stage.ann.next_message().await.text, "Your photo is gone. Could you send it again?");
+    let request = stage.last_request();
+    let result = said_by("tool", &request).pop().unwrap();
+    assert!(result.starts_with("Error: ") && result.contains("gone"), "{result}");
+    assert!(!request.to_string().contains("image_url"), "there are no pixels to show");
+    assert_eq!(attachment_ids(&request).len(), 1);
+    stage.clear().await;
+}
