@@ -2,7 +2,7 @@
 //!
 //! The map of the crate, in the order an update walks through it:
 //! `telegram` (or `web`) → `access` → `attachments` → `store` → `context` → `agent` ⇄ `providers`, `tools` → `store` → back out.
-//! Dependencies point inwards; `tests/it/architecture.rs` keeps it so.
+//! Dependencies point inwards; `tests/architecture.rs` keeps it so.
 
 #[macro_use]
 pub mod domain;

@@ -54,9 +54,10 @@ impl Objects {
             "memory" => Arc::new(InMemory::new()),
             "s3" | "gs" | "az" => {
                 let parsed = Url::parse(url).map_err(|e| unusable(e.to_string()))?;
-                let settings = std::env::vars().map(|(key, value)| (key.to_ascii_lowercase(), value));
-                let (store, prefix) =
-                    object_store::parse_url_opts(&parsed, settings).map_err(|e| unusable(e.to_string()))?;
+                let variables = std::env::vars_os()
+                    .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+                let (store, prefix) = object_store::parse_url_opts(&parsed, settings(scheme, variables))
+                    .map_err(|e| unusable(e.to_string()))?;
                 Arc::new(PrefixStore::new(store, prefix))
             }
             _ => {
@@ -105,5 +106,36 @@ impl Objects {
         self.inner.get(&path).await?.bytes().await?;
         self.inner.delete(&path).await?;
         Ok(())
+    }
+}
+
+/// The variables of one cloud. object_store would also take a bare `TOKEN` or `REGION`, which may be anybody's.
+fn settings(
+    scheme: &str,
+    variables: impl Iterator<Item = (String, String)>,
+) -> impl Iterator<Item = (String, String)> {
+    let cloud = match scheme {
+        "s3" => "AWS_",
+        "gs" => "GOOGLE_",
+        _ => "AZURE_",
+    };
+    variables.filter(move |(name, _)| name.starts_with(cloud))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::settings;
+
+    #[test]
+    fn a_cloud_reads_its_own_variables_and_nobody_elses() {
+        let variables =
+            ["AWS_REGION", "REGION", "TOKEN", "GOOGLE_SERVICE_ACCOUNT", "AZURE_STORAGE_ACCOUNT_NAME"];
+        let read = |scheme| {
+            let all = variables.iter().map(|name| ((*name).to_owned(), String::new()));
+            settings(scheme, all).map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        assert_eq!(read("s3"), ["AWS_REGION"]);
+        assert_eq!(read("gs"), ["GOOGLE_SERVICE_ACCOUNT"]);
+        assert_eq!(read("az"), ["AZURE_STORAGE_ACCOUNT_NAME"]);
     }
 }

@@ -3,6 +3,7 @@
 
 mod files;
 mod guard;
+mod markdown;
 mod page;
 mod post;
 

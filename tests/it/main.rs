@@ -8,6 +8,8 @@ mod harness;
 
 // Photos, replies and albums, as a new user would try them.
 mod conversations;
+// What the documents say of files and settings is so.
+mod documents;
 // Nothing is lost or repeated, whatever dies when.
 mod durability;
 // What the model sees, and what becomes of what it says.
