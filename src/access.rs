@@ -45,10 +45,7 @@ impl Scope {
 #[derive(Debug)]
 pub enum Admission {
     Welcome(Scope),
-    /// Not known. `tell` says whether they should hear so now.
-    Stranger {
-        tell: bool,
-    },
+    Stranger,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -95,12 +92,15 @@ impl Access {
         if self.everyone || self.allowed.contains(user) || self.is_owner(user).await? {
             return Ok(Admission::Welcome(Scope { conversation: conversation.clone(), user: user.clone() }));
         }
-        let tell =
-            self.store.should_tell_stranger(self.interface, user, Utc::now() - STRANGER_REMINDER).await?;
-        Ok(Admission::Stranger { tell })
+        Ok(Admission::Stranger)
     }
 
-    pub async fn is_owner(&self, user: &UserId) -> Result<bool, StoreError> {
+    /// Should this stranger hear now that the bot is private? Asking counts as telling.
+    pub async fn should_tell(&self, stranger: &UserId) -> Result<bool, StoreError> {
+        self.store.should_tell_stranger(self.interface, stranger, Utc::now() - STRANGER_REMINDER).await
+    }
+
+    async fn is_owner(&self, user: &UserId) -> Result<bool, StoreError> {
         Ok(self.store.owners(self.interface).await?.contains(user))
     }
 

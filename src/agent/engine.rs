@@ -8,7 +8,7 @@ use super::{
 use crate::{
     access::Scope,
     attachments::Attachments,
-    context::{self, Bounds},
+    context::{self, Bounds, ContextError},
     domain::{Answer, InterfaceType, NewMessage, PlannedSend, Role, Turn, TurnState},
     imaging,
     prompts::Prompts,
@@ -97,6 +97,7 @@ impl Engine {
         tokio::spawn(work.instrument(span));
     }
 
+    /// Runs the turn, again from its stored steps if the database was away in between.
     async fn attempt(&self, turn: &Turn) -> Outcome {
         if turn.attempts > MOST_ATTEMPTS {
             return Outcome::broken("started too often without an end");
@@ -104,14 +105,25 @@ impl Engine {
         let Some(agent) = self.agent(&turn.agent_id) else {
             return Outcome::broken("no agent is configured");
         };
-        let opening = context::open(&self.store, &self.prompts, &agent.prompt, &self.bounds, turn).await;
-        let opening = match opening {
-            Ok(opening) => opening,
-            Err(error) => {
-                error!(%error, "the context could not be built");
-                return Outcome::broken(&error.to_string());
+        let mut wait = Duration::from_millis(100);
+        loop {
+            match self.try_attempt(agent, turn).await {
+                Ok(outcome) => return outcome,
+                Err(ContextError::Store(StoreError::Unavailable(error))) => {
+                    warn!(%error, "the turn waits for the database");
+                    tokio::time::sleep(wait).await;
+                    wait = (wait * 2).min(Duration::from_secs(10));
+                }
+                Err(error) => {
+                    error!(%error, "the turn could not be run");
+                    return Outcome::broken(&error.to_string());
+                }
             }
-        };
+        }
+    }
+
+    async fn try_attempt(&self, agent: &Agent, turn: &Turn) -> Result<Outcome, ContextError> {
+        let opening = context::open(&self.store, &self.prompts, &agent.prompt, &self.bounds, turn).await?;
         let context = ToolContext {
             scope: Scope::of_turn(turn),
             attachments: self.attachments.clone(),
@@ -119,7 +131,7 @@ impl Engine {
             limits: self.picture_limits,
             darkroom: self.darkroom.clone(),
         };
-        steps::run(self, agent, turn, opening, &context).await
+        Ok(steps::run(self, agent, turn, opening, &context).await?)
     }
 
     /// The agent of a turn; one that is no longer configured hands over to the default.

@@ -12,7 +12,7 @@ use crate::{
 use futures::future::join_all;
 use serde_json::Value;
 use std::time::Duration;
-use tracing::{debug, error, warn};
+use tracing::{debug, warn};
 
 /// Waiting longer than this for a busy model would look like silence.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
@@ -41,13 +41,14 @@ impl Outcome {
     }
 }
 
+/// Fails only if the database does; what was stored until then is where the next attempt goes on.
 pub async fn run(
     engine: &Engine,
     agent: &Agent,
     turn: &Turn,
     opening: Opening,
     tools: &ToolContext,
-) -> Outcome {
+) -> Result<Outcome, StoreError> {
     let notes = opening.notes.join("\n\n");
     let answers = opening.answers.clone();
     let nothing_else = opening.focus.said.trim().is_empty() && opening.focus.sent.is_empty();
@@ -66,14 +67,11 @@ pub async fn run(
                 warn!(provider = agent.provider.name(), %error, "the provider gave no answer");
                 Outcome::failed(says::provider_trouble(&error), &error.to_string())
             }
-            Err(Stopped::Store(error)) => {
-                error!(%error, "a step could not be stored");
-                Outcome::broken(&error.to_string())
-            }
+            Err(Stopped::Store(error)) => return Err(error),
         }
     };
     let text = [notes.as_str(), outcome.text.trim()].into_iter().filter(|part| !part.is_empty());
-    Outcome { text: text.collect::<Vec<_>>().join("\n\n"), answers, ..outcome }
+    Ok(Outcome { text: text.collect::<Vec<_>>().join("\n\n"), answers, ..outcome })
 }
 
 enum Stopped {

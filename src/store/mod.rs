@@ -115,6 +115,7 @@ verbs! {
         write answer_update(inbox_ids: &[i64], place: &Conversation, reply_to: Option<&str>, sends: &[PlannedSend]) -> ();
         read conversations_to_send(interface: InterfaceType) -> Vec<Conversation>;
         read next_send(place: &Conversation) -> Option<OutboxRow>;
+        read is_sending(place: &Conversation) -> bool;
         write claim_send(outbox_id: i64) -> bool;
         write send_done(send: &OutboxRow, shown_ids: &[String]) -> ();
         write send_again(outbox_id: i64, not_before: DateTime<Utc>, error: &str) -> ();

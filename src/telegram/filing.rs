@@ -2,7 +2,7 @@
 //! transaction that closes the inbox rows.
 
 use super::{
-    Telegram, download,
+    Telegram, fetching,
     parse::{self, Incoming, Pointed},
     route::{patiently, planned},
     says,
@@ -10,19 +10,21 @@ use super::{
 use crate::{
     access::{Admission, Scope},
     agent,
-    attachments::{AttachmentError, NewFile, markers},
+    attachments::markers,
     domain::{
         Attachment, Conversation, InterfaceType, Message, NewMessage, ReplyTo, Role, SessionId, UserId,
     },
-    store::{FiledMessage, Filing, InboxRow, StoreError, WantsTurn},
+    store::{FiledMessage, Filing, Found, InboxRow, StoreError, WantsTurn},
 };
-use futures::{FutureExt as _, StreamExt as _, stream};
-use std::{collections::HashMap, panic::AssertUnwindSafe, time::Duration};
+use fetching::Files;
+use futures::FutureExt as _;
+use std::{panic::AssertUnwindSafe, time::Duration};
 use teloxide::types::{Update, UpdateKind};
 use tracing::{error, info, warn};
 
-/// How many files of one batch are fetched at a time.
-const DOWNLOADS_AT_ONCE: usize = 4;
+/// How long to wait for the id of a message of ours that someone already replies to.
+const WRITE_BACK_LOOKS: u32 = 100;
+const WRITE_BACK_PAUSE: Duration = Duration::from_millis(50);
 
 /// Files everything one sender has waiting in one conversation. Never fails: what cannot be filed now stays in
 /// the inbox, and what can never be filed is answered with an apology.
@@ -58,43 +60,55 @@ async fn apologise(telegram: &Telegram, conversation_id: &str, sender_id: &str) 
 }
 
 /// A message and the inbox row it came in.
-struct Waiting {
+pub struct Waiting {
     inbox_id: i64,
-    incoming: Incoming,
+    pub incoming: Incoming,
 }
 
-/// A file that was fetched and kept, or what to tell the person instead.
-type Fetched = Result<Attachment, String>;
+/// Everything one sender has waiting: messages, and the rows of edits already worked into them.
+#[derive(Default)]
+struct Batch {
+    messages: Vec<Waiting>,
+    edits: Vec<i64>,
+}
+
+impl Batch {
+    fn inbox_ids(&self) -> Vec<i64> {
+        self.messages.iter().map(|waiting| waiting.inbox_id).chain(self.edits.iter().copied()).collect()
+    }
+
+    fn is_addressed(&self) -> bool {
+        self.messages.iter().any(|waiting| waiting.incoming.addressed)
+    }
+}
 
 async fn try_file(telegram: &Telegram, conversation_id: &str, sender_id: &str) -> Result<(), StoreError> {
     let place = Conversation::new(InterfaceType::Telegram, conversation_id);
     let user = UserId(sender_id.to_owned());
-    let mut batch =
-        read_waiting(telegram, telegram.store.waiting_updates(conversation_id, sender_id).await?).await;
-    if batch.is_empty() {
-        return Ok(());
+    let mut batch = read_waiting(telegram, &place, sender_id).await?;
+    if batch.messages.is_empty() {
+        return telegram.store.close_updates(&batch.edits).await;
     }
     let scope = match telegram.access.admit(&place, &user).await? {
         Admission::Welcome(scope) => scope,
-        Admission::Stranger { tell } => return turn_away(telegram, &place, &user, &batch, tell).await,
+        Admission::Stranger => return turn_away(telegram, &place, &user, &batch).await,
     };
-    let mut files: HashMap<String, Fetched> = HashMap::new();
+    let mut files = Files::default();
     loop {
-        fetch_all(telegram, &scope, &batch, &mut files).await?;
+        fetching::fetch_all(telegram, &scope, &batch.messages, &mut files).await?;
         // Photos of the same album may have arrived while we were downloading: they belong here.
-        let rows = telegram.store.waiting_updates(conversation_id, sender_id).await?;
-        let late: Vec<Waiting> = read_waiting(telegram, rows)
-            .await
+        let now = read_waiting(telegram, &place, sender_id).await?;
+        let known = batch.inbox_ids();
+        let late: Vec<Waiting> = now
+            .messages
             .into_iter()
-            .filter(|new| {
-                new.incoming.album_id.is_some() && batch.iter().all(|old| old.inbox_id != new.inbox_id)
-            })
-            .filter(|new| batch.iter().any(|old| old.incoming.album_id == new.incoming.album_id))
+            .filter(|new| new.incoming.album_id.is_some() && !known.contains(&new.inbox_id))
+            .filter(|new| batch.messages.iter().any(|old| old.incoming.album_id == new.incoming.album_id))
             .collect();
         if late.is_empty() {
             break;
         }
-        batch.extend(late);
+        batch.messages.extend(late);
     }
     let filing = compose(telegram, &scope, batch, files).await?;
     let filed = telegram.store.file(&filing).await?;
@@ -105,21 +119,43 @@ async fn try_file(telegram: &Telegram, conversation_id: &str, sender_id: &str) -
     Ok(())
 }
 
-async fn read_waiting(telegram: &Telegram, rows: Vec<InboxRow>) -> Vec<Waiting> {
-    let mut waiting = Vec::with_capacity(rows.len());
-    for row in rows {
-        let incoming = match serde_json::from_str::<Update>(&row.raw) {
-            Ok(Update { kind: UpdateKind::Message(message), .. }) => parse::incoming(&message, &telegram.me),
-            _ => None,
-        };
-        match incoming {
-            Some(incoming) => waiting.push(Waiting { inbox_id: row.inbox_id, incoming }),
-            None => {
-                patiently(|| telegram.store.skip_update(row.inbox_id, "no longer reads as a message")).await;
+/// Reads what waits. Edits are worked into the messages they change, or into the history if those are filed.
+async fn read_waiting(
+    telegram: &Telegram,
+    place: &Conversation,
+    sender_id: &str,
+) -> Result<Batch, StoreError> {
+    let mut batch = Batch::default();
+    for InboxRow { inbox_id, raw } in telegram.store.waiting_updates(&place.id, sender_id).await? {
+        match serde_json::from_str::<Update>(&raw).map(|update| update.kind) {
+            Ok(UpdateKind::Message(message)) => {
+                let incoming = parse::incoming(&message, &telegram.me);
+                batch.messages.extend(incoming.map(|incoming| Waiting { inbox_id, incoming }));
             }
+            Ok(UpdateKind::EditedMessage(message)) => {
+                let id = message.id.0.to_string();
+                match batch.messages.iter_mut().find(|waiting| waiting.incoming.message_id == id) {
+                    Some(waiting) => waiting.incoming.text = parse::stored_text(&message, &telegram.me),
+                    None => {
+                        apply_edit(telegram, &message).await?;
+                    }
+                }
+                batch.edits.push(inbox_id);
+            }
+            _ => telegram.store.skip_update(inbox_id, "no longer reads as a message").await?,
         }
     }
-    waiting
+    Ok(batch)
+}
+
+/// Brings the stored text of a message in line with its edit; false if the message is not stored.
+pub async fn apply_edit(telegram: &Telegram, message: &teloxide::types::Message) -> Result<bool, StoreError> {
+    let place = Conversation::telegram(message.chat.id.0);
+    let shown = message.id.0.to_string();
+    let Some(found) = telegram.store.find_message(&place, &shown).await? else { return Ok(false) };
+    let text = parse::stored_text(message, &telegram.me);
+    let content = markers::with_markers(&text, &found.message.attachments);
+    telegram.store.edit_message(&place, &shown, &content).await
 }
 
 /// Strangers reach neither the model nor a download; they hear so once.
@@ -127,109 +163,37 @@ async fn turn_away(
     telegram: &Telegram,
     place: &Conversation,
     user: &UserId,
-    batch: &[Waiting],
-    tell: bool,
+    batch: &Batch,
 ) -> Result<(), StoreError> {
-    let ids: Vec<i64> = batch.iter().map(|waiting| waiting.inbox_id).collect();
-    if tell && batch.iter().any(|waiting| waiting.incoming.addressed) {
-        telegram.store.answer_update(&ids, place, None, &planned(&says::stranger(&user.0))).await?;
+    if batch.is_addressed() && telegram.access.should_tell(user).await? {
+        let sends = planned(&says::stranger(&user.0));
+        telegram.store.answer_update(&batch.inbox_ids(), place, None, &sends).await?;
         telegram.send_wake.notify_one();
         return Ok(());
     }
-    telegram.store.close_updates(&ids).await
-}
-
-/// Fetches every file not fetched yet, including those of messages pointed at that we never saw.
-async fn fetch_all(
-    telegram: &Telegram,
-    scope: &Scope,
-    batch: &[Waiting],
-    files: &mut HashMap<String, Fetched>,
-) -> Result<(), StoreError> {
-    let mut wanted = Vec::new();
-    for Waiting { incoming, .. } in batch {
-        wanted.extend(incoming.media.clone());
-        if let Some(target) = incoming.reply.as_ref().filter(|target| target.media.is_some())
-            && telegram.store.find_message(scope.conversation(), &target.message_id).await?.is_none()
-        {
-            wanted.extend(target.media.clone());
-        }
-    }
-    wanted.retain(|media| !files.contains_key(&media.file_id));
-    let fetched = stream::iter(wanted)
-        .map(|media| async move {
-            let result = fetch(telegram, scope, &media).await;
-            result.map(|fetched| (media.file_id.clone(), fetched))
-        })
-        .buffered(DOWNLOADS_AT_ONCE)
-        .collect::<Vec<_>>()
-        .await;
-    for result in fetched {
-        files.extend([result?]);
-    }
-    Ok(())
-}
-
-async fn fetch(telegram: &Telegram, scope: &Scope, media: &parse::Media) -> Result<Fetched, StoreError> {
-    if media.bytes > download::TELEGRAM_LIMIT {
-        return Ok(Err(says::too_big_for_telegram(media)));
-    }
-    let name = media.filename.as_deref().unwrap_or(media.what);
-    match telegram.attachments.check_room(scope.conversation(), name, media.bytes).await {
-        Ok(()) => {}
-        Err(AttachmentError::Store(error)) => return Err(error),
-        Err(reason) => return Ok(Err(says::not_kept(&reason.to_string()))),
-    }
-    let most = telegram.attachments.limits().max_file_bytes;
-    let bytes = match download::file(&telegram.bot, &media.file_id, most).await {
-        Ok(bytes) => bytes,
-        Err(download::DownloadError::TooBig) => return Ok(Err(says::too_big_for_telegram(media))),
-        Err(error) => {
-            warn!(what = media.what, %error, "a download failed for good");
-            return Ok(Err(says::could_not_download(media)));
-        }
-    };
-    let mut wait = Duration::from_millis(200);
-    loop {
-        let kept = telegram
-            .attachments
-            .keep(scope, NewFile::from_person(bytes.clone(), media.filename.clone()))
-            .await;
-        match kept {
-            Ok(attachment) => return Ok(Ok(attachment)),
-            Err(AttachmentError::Store(error)) => return Err(error),
-            // The update is safe in the inbox, so there is time to wait for the object store.
-            Err(AttachmentError::Objects(error)) => {
-                warn!(%error, "a file cannot be kept just now; trying again");
-                tokio::time::sleep(wait).await;
-                wait = (wait * 2).min(Duration::from_secs(30));
-            }
-            Err(reason) => return Ok(Err(says::not_kept(&reason.to_string()))),
-        }
-    }
+    telegram.store.close_updates(&batch.inbox_ids()).await
 }
 
 /// Puts the batch into the shape the store files in one go.
 async fn compose(
     telegram: &Telegram,
     scope: &Scope,
-    batch: Vec<Waiting>,
-    mut files: HashMap<String, Fetched>,
+    batch: Batch,
+    mut files: Files,
 ) -> Result<Filing, StoreError> {
     let place = scope.conversation();
-    let addressed = batch.iter().any(|waiting| waiting.incoming.addressed);
-    let inbox_ids = batch.iter().map(|waiting| waiting.inbox_id).collect();
+    let (addressed, inbox_ids) = (batch.is_addressed(), batch.inbox_ids());
     let mut thread_root: Option<Message> = None;
     let mut messages: Vec<FiledMessage> = Vec::new();
-    for Waiting { incoming, .. } in batch {
+    for Waiting { incoming, .. } in batch.messages {
         if telegram.store.find_message(place, &incoming.message_id).await?.is_some() {
             continue; // The same message in a second update: one is enough.
         }
         let reply = match &incoming.reply {
             Some(target) => {
                 let (reply, root) = resolve(telegram, place, target).await?;
-                if let (None, Some(media)) = (&root, &target.media)
-                    && let Some(Ok(attachment)) = files.remove(&media.file_id)
+                if root.is_none()
+                    && let Some(Ok(attachment)) = files.remove(&target.message_id)
                 {
                     messages.push(never_seen(scope, target, attachment));
                 }
@@ -255,13 +219,13 @@ async fn compose(
     })
 }
 
-fn filed(
-    scope: &Scope,
-    incoming: Incoming,
-    reply: Option<ReplyTo>,
-    files: &mut HashMap<String, Fetched>,
-) -> FiledMessage {
-    let (attachments, note) = match incoming.media.and_then(|media| files.remove(&media.file_id)) {
+/// Session and thread are the store's to fill in.
+fn blank(scope: &Scope, role: Role, content: String) -> NewMessage {
+    NewMessage::new(scope.conversation().clone(), SessionId(uuid::Uuid::nil()), role, content)
+}
+
+fn filed(scope: &Scope, incoming: Incoming, reply: Option<ReplyTo>, files: &mut Files) -> FiledMessage {
+    let (attachments, note) = match files.remove(&incoming.message_id) {
         Some(Ok(attachment)) => (vec![attachment], None),
         Some(Err(note)) => (Vec::new(), Some(note)),
         None => (Vec::new(), None),
@@ -274,12 +238,7 @@ fn filed(
         error: note,
         reply,
         album_id: incoming.album_id,
-        ..NewMessage::new(
-            scope.conversation().clone(),
-            SessionId(uuid::Uuid::nil()),
-            Role::User,
-            markers::with_markers(&incoming.text, &ids),
-        )
+        ..blank(scope, Role::User, markers::with_markers(&incoming.text, &ids))
     };
     FiledMessage { message, attachments }
 }
@@ -287,15 +246,34 @@ fn filed(
 /// The message someone points at, of which we know only what the reply repeats of it: it becomes part of the
 /// history, so that its photo can be worked on and replied to again.
 fn never_seen(scope: &Scope, target: &Pointed, attachment: Attachment) -> FiledMessage {
-    let content = markers::with_markers(&target.text, &[attachment.attachment_id]);
+    let (role, content) = match target.from_me {
+        true => (Role::Assistant, target.text.clone()),
+        false => (Role::User, markers::with_markers(&target.text, &[attachment.attachment_id])),
+    };
     let message = NewMessage {
         interface_message_id: Some(target.message_id.clone()),
         timestamp: target.sent_at,
-        user_id: target.author.clone(),
+        user_id: target.author.clone().filter(|_| role == Role::User),
         album_id: target.album_id.clone(),
-        ..NewMessage::new(scope.conversation().clone(), SessionId(uuid::Uuid::nil()), Role::User, content)
+        ..blank(scope, role, content)
     };
     FiledMessage { message, attachments: vec![attachment] }
+}
+
+/// The message pointed at. One of ours may be seen before its id is written back: then wait for that.
+pub async fn find_target(
+    telegram: &Telegram,
+    place: &Conversation,
+    target: &Pointed,
+) -> Result<Option<Found>, StoreError> {
+    for _ in 0..WRITE_BACK_LOOKS {
+        let found = telegram.store.find_message(place, &target.message_id).await?;
+        if found.is_some() || !target.from_me || !telegram.store.is_sending(place).await? {
+            return Ok(found);
+        }
+        tokio::time::sleep(WRITE_BACK_PAUSE).await;
+    }
+    telegram.store.find_message(place, &target.message_id).await
 }
 
 /// Looks the target up by interface, conversation and id; one never seen is passed on as a quote at most.
@@ -304,9 +282,8 @@ async fn resolve(
     place: &Conversation,
     target: &Pointed,
 ) -> Result<(ReplyTo, Option<Message>), StoreError> {
-    let found = telegram.store.find_message(place, &target.message_id).await?;
     let quote = target.quote.clone();
-    Ok(match found {
+    Ok(match find_target(telegram, place, target).await? {
         Some(found) => {
             let reply =
                 ReplyTo { message: Some(found.message.internal_id), attachment: found.attachment, quote };

@@ -1,8 +1,9 @@
-//! Telegram in and out. An update walks intake → route → batch → filing, and its answer leaves by plan → send;
+//! Telegram in and out. An update walks intake → route → batch → filing (with fetching), and its answer leaves by plan → send;
 //! each is a file here, in that order. teloxide is seen nowhere above this room.
 
 mod batch;
 mod download;
+mod fetching;
 mod filing;
 mod intake;
 mod me;

@@ -1,10 +1,9 @@
 //! teloxide's dispatcher over committed updates: commands are answered, messages are parked for their batch,
 //! edits are noted. Handlers are short and never run a turn, so no chat waits for another.
 
-use super::{Telegram, intake::describe, parse, plan, says};
+use super::{Telegram, filing, intake::describe, parse, plan, says};
 use crate::{
     access::{Admission, Pairing},
-    attachments::markers,
     domain::{Answer, Conversation, PlannedSend, UserId},
     store::{InboxRow, Parked, StoreError},
 };
@@ -179,16 +178,13 @@ async fn park(telegram: &Telegram, id: UpdateId, message: &Message) -> Result<()
     Ok(())
 }
 
-/// The stored text follows the edit; the turn is not run again.
+/// The stored text follows the edit; the turn is not run again. An edit of a message that still waits for its
+/// batch waits with it.
 async fn note_edit(telegram: &Telegram, id: UpdateId, message: &Message) -> Result<(), StoreError> {
-    let place = Conversation::telegram(message.chat.id.0);
-    let shown = message.id.0.to_string();
-    if let Some(found) = telegram.store.find_message(&place, &shown).await? {
-        let text = parse::stored_text(message, &telegram.me);
-        let content = markers::with_markers(&text, &found.message.attachments);
-        telegram.store.edit_message(&place, &shown, &content).await?;
+    if filing::apply_edit(telegram, message).await? {
+        return telegram.store.close_update(inbox_id(id)).await;
     }
-    telegram.store.close_update(inbox_id(id)).await
+    park(telegram, id, message).await
 }
 
 async fn answer(
@@ -209,7 +205,7 @@ async fn answer(
         Some(text) => text,
         None => match telegram.access.admit(&place, &user).await? {
             // A command is asked for on purpose: a stranger always hears why nothing happens.
-            Admission::Stranger { .. } => says::stranger(&user.0),
+            Admission::Stranger => says::stranger(&user.0),
             Admission::Welcome(_) => obey(telegram, &place, &user, command).await?,
         },
     };

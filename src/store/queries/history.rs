@@ -206,12 +206,15 @@ pub async fn messages_of_session(conn: &mut Conn, session: SessionId) -> Result<
     Ok(rows::messages(rows)?)
 }
 
-/// A message was sent: this is the id people see it under. A first id goes to the message itself, later
+/// A message was sent: this is the id people see it under. An id that is taken (someone replied to the message
+/// before we knew of its arrival) stays where it is. A first id goes to the message itself, later
 /// ones (the next chunks of a long text) beside it.
 pub async fn set_interface_id(conn: &mut Conn, id: MessageId, shown_id: &str) -> Result<(), StoreError> {
     let done = sqlx::query::<Db>(
         "UPDATE message_history SET interface_message_id = $2 \
-         WHERE internal_id = $1 AND interface_message_id IS NULL",
+         WHERE internal_id = $1 AND interface_message_id IS NULL AND NOT EXISTS ( \
+           SELECT 1 FROM message_history taken WHERE taken.interface_type = message_history.interface_type \
+           AND taken.conversation_id = message_history.conversation_id AND taken.interface_message_id = $2)",
     )
     .bind(id.0)
     .bind(shown_id)
@@ -254,7 +257,9 @@ pub async fn set_attachment_interface_id(
     }
     sqlx::query::<Db>(
         "UPDATE message_history SET interface_message_id = $2 \
-         WHERE internal_id = $1 AND interface_message_id IS NULL",
+         WHERE internal_id = $1 AND interface_message_id IS NULL AND NOT EXISTS ( \
+           SELECT 1 FROM message_history taken WHERE taken.interface_type = message_history.interface_type \
+           AND taken.conversation_id = message_history.conversation_id AND taken.interface_message_id = $2)",
     )
     .bind(message.0)
     .bind(shown_id)

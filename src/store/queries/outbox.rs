@@ -103,6 +103,19 @@ pub async fn next_send(conn: &mut Conn, place: &Conversation) -> Result<Option<O
     Ok(row.as_ref().map(outbox_row).transpose()?.filter(|send| send.state == crate::store::SendState::Queued))
 }
 
+/// Is a send of this conversation on the wire? Then its message may be seen before we know its id.
+pub async fn is_sending(conn: &mut Conn, place: &Conversation) -> Result<bool, StoreError> {
+    let row = sqlx::query::<Db>(
+        "SELECT COUNT(*) AS n FROM outbox WHERE interface_type = $1 AND conversation_id = $2 \
+         AND state IN ('queued', 'sending') AND state = 'sending'",
+    )
+    .bind(place.interface.as_str())
+    .bind(&place.id)
+    .fetch_one(conn)
+    .await?;
+    Ok(row.try_get::<i64, _>("n")? > 0)
+}
+
 /// From here on the request may leave. False if someone else has it.
 pub async fn claim_send(conn: &mut Conn, outbox_id: i64) -> Result<bool, StoreError> {
     let done = sqlx::query::<Db>(

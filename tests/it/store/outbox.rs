@@ -30,6 +30,8 @@ on_both! {
         assert_eq!((a.state, a.attempts), (SendState::Queued, 0));
         assert!(!store.claim_send(a.outbox_id).await.unwrap(), "somebody has it");
         assert_eq!(next(&store, &chat(1)).await, None, "b waits for a");
+        assert!(store.is_sending(&chat(1)).await.unwrap());
+        assert!(!store.is_sending(&chat(2)).await.unwrap());
         assert_eq!(next_text(&store, &chat(2)).await.as_deref(), Some("c"), "chat 2 does not");
         store.send_done(&a, &["10".into()]).await.unwrap();
         assert_eq!(next_text(&store, &chat(1)).await.as_deref(), Some("b"));

@@ -118,6 +118,16 @@ on_both! {
         }
     }
 
+    async fn an_id_that_is_taken_stays_where_it_is_and_the_send_still_ends(store: Store) {
+        let place = chat(1);
+        let session = store.ensure_session(&place, &ann()).await.unwrap();
+        let early = store.add_message(&answered(&place, session, "replied to before we knew of it")).await.unwrap();
+        store.set_interface_id(early, "11").await.unwrap();
+        bot_answers(&store, &place, &[], &[(text_send("the same message"), ["11"].as_slice())]).await;
+        assert_eq!(found(&store, &place, "11").await.unwrap().message.internal_id, early);
+        assert!(!store.is_sending(&place).await.unwrap());
+    }
+
     async fn a_reply_never_crosses_chats_or_interfaces(store: Store) {
         let place = chat(1);
         let pictures = [picture(&place)];

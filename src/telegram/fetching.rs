@@ -1,0 +1,102 @@
+//! The files of a batch: fetched from Telegram, checked against the limits and kept, or a sentence about why not.
+
+use super::{
+    Telegram, download,
+    filing::{Waiting, find_target},
+    parse::Media,
+    says,
+};
+use crate::{
+    access::Scope,
+    attachments::{AttachmentError, NewFile},
+    domain::Attachment,
+    store::StoreError,
+};
+use bytes::Bytes;
+use futures::{StreamExt as _, stream};
+use std::{collections::HashMap, time::Duration};
+use tracing::warn;
+
+/// How many files of one batch are fetched at a time.
+const DOWNLOADS_AT_ONCE: usize = 4;
+
+/// By the id of the message that carries it: a file that was kept, or what to tell the person instead.
+pub type Files = HashMap<String, Result<Attachment, String>>;
+
+/// Fetches every file not fetched yet, including those of messages pointed at that we never saw.
+pub async fn fetch_all(
+    telegram: &Telegram,
+    scope: &Scope,
+    messages: &[Waiting],
+    files: &mut Files,
+) -> Result<(), StoreError> {
+    let mut wanted: Vec<(String, Media)> = Vec::new();
+    for Waiting { incoming, .. } in messages {
+        wanted.extend(incoming.media.clone().map(|media| (incoming.message_id.clone(), media)));
+        if let Some(target) = incoming.reply.as_ref().filter(|target| target.media.is_some())
+            && find_target(telegram, scope.conversation(), target).await?.is_none()
+        {
+            wanted.extend(target.media.clone().map(|media| (target.message_id.clone(), media)));
+        }
+    }
+    wanted.retain(|(carrier, _)| !files.contains_key(carrier));
+    let fetched = stream::iter(wanted)
+        .map(|(carrier, media)| async move {
+            fetch(telegram, scope, &media).await.map(|fetched| (carrier, fetched))
+        })
+        .buffered(DOWNLOADS_AT_ONCE)
+        .collect::<Vec<_>>()
+        .await;
+    for result in fetched {
+        files.extend([result?]);
+    }
+    Ok(())
+}
+
+async fn fetch(
+    telegram: &Telegram,
+    scope: &Scope,
+    media: &Media,
+) -> Result<Result<Attachment, String>, StoreError> {
+    if media.bytes > download::TELEGRAM_LIMIT {
+        return Ok(Err(says::too_big_for_telegram(media)));
+    }
+    let name = media.filename.as_deref().unwrap_or(media.what);
+    match telegram.attachments.check_room(scope.conversation(), name, media.bytes).await {
+        Ok(()) => {}
+        Err(AttachmentError::Store(error)) => return Err(error),
+        Err(reason) => return Ok(Err(says::not_kept(&reason.to_string()))),
+    }
+    let most = telegram.attachments.limits().max_file_bytes;
+    match download::file(&telegram.bot, &media.file_id, most).await {
+        Ok(bytes) => keep(telegram, scope, media, bytes).await,
+        Err(download::DownloadError::TooBig) => Ok(Err(says::too_big_for_telegram(media))),
+        Err(error) => {
+            warn!(what = media.what, %error, "a download failed for good");
+            Ok(Err(says::could_not_download(media)))
+        }
+    }
+}
+
+async fn keep(
+    telegram: &Telegram,
+    scope: &Scope,
+    media: &Media,
+    bytes: Bytes,
+) -> Result<Result<Attachment, String>, StoreError> {
+    let mut wait = Duration::from_millis(200);
+    loop {
+        let file = NewFile::from_person(bytes.clone(), media.filename.clone());
+        match telegram.attachments.keep(scope, file).await {
+            Ok(attachment) => return Ok(Ok(attachment)),
+            Err(AttachmentError::Store(error)) => return Err(error),
+            // The update is safe in the inbox, so there is time to wait for the object store.
+            Err(AttachmentError::Objects(error)) => {
+                warn!(%error, "a file cannot be kept just now; trying again");
+                tokio::time::sleep(wait).await;
+                wait = (wait * 2).min(Duration::from_secs(30));
+            }
+            Err(reason) => return Ok(Err(says::not_kept(&reason.to_string()))),
+        }
+    }
+}
