@@ -52,8 +52,7 @@ struct Kinds {
 async fn times(filled: &Filled) -> anyhow::Result<Kinds> {
     let store = Store::open(&filled.url).await?;
     // The first turn of a thread begins it; the last is a reply in it.
-    let kinds =
-        Kinds { new: turns(filled, &store, 0).await?, reply: turns(filled, &store, 2).await? };
+    let kinds = Kinds { new: turns(filled, &store, 0).await?, reply: turns(filled, &store, 2).await? };
     eprintln!("{} messages done", filled.messages());
     store.close().await;
     Ok(kinds)

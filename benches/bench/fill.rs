@@ -43,7 +43,8 @@ pub async fn filled(conversations: i64) -> anyhow::Result<Filled> {
     }
     let url = format!("sqlite://{}", path.display());
     let mut conn = SqliteConnection::connect(&url).await?;
-    let newest = sqlx::query("SELECT MAX(timestamp) AS newest FROM message_history").fetch_one(&mut conn).await?;
+    let newest =
+        sqlx::query("SELECT MAX(timestamp) AS newest FROM message_history").fetch_one(&mut conn).await?;
     let newest = newest.try_get("newest")?;
     conn.close().await?;
     Ok(Filled { url, conversations, newest })

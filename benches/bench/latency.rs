@@ -42,7 +42,11 @@ pub async fn measure() -> anyhow::Result<Section> {
     section.note("p50", Unit::Milliseconds, quantile(&mut late, 0.5));
     section.at_most("p99", Unit::Milliseconds, GOAL, quantile(&mut late, 0.99));
     let mut syncs = disk(folder.path())?;
-    section.note("the disk alone: write 4 kB and fdatasync, p50", Unit::Microseconds, quantile(&mut syncs, 0.5));
+    section.note(
+        "the disk alone: write 4 kB and fdatasync, p50",
+        Unit::Microseconds,
+        quantile(&mut syncs, 0.5),
+    );
     section.note("the disk alone, p99", Unit::Microseconds, quantile(&mut syncs, 0.99));
     Ok(section)
 }

@@ -124,7 +124,8 @@ impl Report {
     pub fn put(&mut self, name: &str, section: &Section) -> anyhow::Result<()> {
         let (open, close) = marks(name);
         let from = self.text.find(&open).with_context(|| format!("{open} is not on the page"))? + open.len();
-        let to = self.text[from..].find(&close).with_context(|| format!("{close} is not on the page"))? + from;
+        let to =
+            self.text[from..].find(&close).with_context(|| format!("{close} is not on the page"))? + from;
         let body = format!("\n{}\n*Measured {}.*\n", section.text(), circumstances());
         self.text.replace_range(from..to, &body);
         if let Some(folder) = self.path.parent() {
