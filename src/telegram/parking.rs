@@ -40,3 +40,43 @@ impl Parking {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::NewUpdate;
+    use futures::future::join_all;
+
+    async fn store_with_updates(folder: &std::path::Path) -> (Store, Vec<Parked>) {
+        let store = Store::open(&format!("sqlite://{}", folder.join("test.db").display())).await.unwrap();
+        let updates: Vec<_> = (0..20).map(|n| NewUpdate { key: n.to_string(), raw: "{}".into() }).collect();
+        let rows = store.receive_updates(&updates).await.unwrap();
+        let parked = rows.iter().map(|row| Parked {
+            inbox_id: row.inbox_id,
+            conversation_id: "1".into(),
+            sender_id: "2".into(),
+            album_id: None,
+        });
+        (store, parked.collect())
+    }
+
+    #[tokio::test]
+    async fn everyone_who_parks_at_once_is_parked() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, messages) = store_with_updates(folder.path()).await;
+        let parking = Parking::default();
+        let parks = messages.into_iter().map(|message| parking.park(&store, message));
+        assert!(join_all(parks).await.iter().all(Result::is_ok));
+        assert_eq!(store.waiting_updates("1", "2").await.unwrap().len(), 20);
+    }
+
+    #[tokio::test]
+    async fn everyone_hears_of_a_database_that_is_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, messages) = store_with_updates(folder.path()).await;
+        store.close().await;
+        let parking = Parking::default();
+        let parks = messages.into_iter().map(|message| parking.park(&store, message));
+        assert!(join_all(parks).await.iter().all(Result::is_err));
+    }
+}
