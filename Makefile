@@ -1,5 +1,5 @@
 # What people do here, by name. `make test` needs nothing but cargo and, where something is missing, apt.
-.PHONY: run test lint fmt bench setup
+.PHONY: run test lint fmt bench bench-build setup
 
 run:
 	cargo run --locked
@@ -19,8 +19,13 @@ lint:
 fmt:
 	cargo fmt
 
+# Writes what it measures into docs/benchmarks.md.
 bench:
 	cargo bench --locked --bench bench
+
+# The clean release build: minutes, so only when asked for.
+bench-build:
+	cargo bench --locked --bench bench -- build
 
 setup:
 	@scripts/setup

@@ -6,7 +6,6 @@ use crate::{
     providers::Focus,
     store::{Store, StoreError},
 };
-use chrono::{DateTime, Utc};
 
 const MOST_RECENT: usize = 20;
 /// A thread's own files are all named, but for threads that no prompt could hold.
@@ -28,21 +27,22 @@ pub struct Pointed {
     pub message: Option<Message>,
 }
 
+/// `recent` are the conversation's newest files, in a thread or not.
 pub async fn look(
     store: &Store,
     turn: &Turn,
     inputs: &[Message],
     earlier: &[Message],
-    in_thread: bool,
-    since: DateTime<Utc>,
+    recent: &[Attachment],
 ) -> Result<Scene, StoreError> {
     let place = &turn.conversation;
     let pointed = match inputs.iter().find_map(|m| m.reply.clone()) {
         Some(reply) => {
             let message = match reply.message {
-                Some(id) => {
-                    earlier.iter().find(|m| m.internal_id == id).cloned().or(store.message(id).await?)
-                }
+                Some(id) => match earlier.iter().find(|m| m.internal_id == id) {
+                    Some(message) => Some(message.clone()),
+                    None => store.message(id).await?,
+                },
                 // One of the same request, which had no id yet when the reply was filed.
                 None => inputs
                     .iter()
@@ -59,20 +59,22 @@ pub async fn look(
     let sent_ids: Vec<AttachmentId> = inputs.iter().flat_map(|m| m.attachments.clone()).collect();
     let thread_ids: Vec<AttachmentId> =
         newest_first(earlier).into_iter().filter(|id| !sent_ids.contains(id)).take(MOST_OF_THREAD).collect();
-    // One trip to the database for all of them.
-    let mut wanted = sent_ids.clone();
-    wanted.extend(replied_ids.iter().chain(&album_ids).chain(&thread_ids));
-    let known = store.attachments(place, &wanted).await?;
+    // One trip to the database for all that are not at hand.
+    let mut known = recent.to_vec();
+    let mut missing = sent_ids.clone();
+    missing.extend(replied_ids.iter().chain(&album_ids).chain(&thread_ids));
+    missing.retain(|id| known.iter().all(|a| a.attachment_id != *id));
+    if !missing.is_empty() {
+        known.extend(store.attachments(place, &missing).await?);
+    }
     let pick = |ids: &[AttachmentId]| -> Vec<Attachment> {
         ids.iter().filter_map(|id| known.iter().find(|a| a.attachment_id == *id).cloned()).collect()
     };
     let thread_files = pick(&thread_ids);
-    let recent = if in_thread {
+    let recent = if turn.continues_thread() {
         thread_files.iter().take(MOST_RECENT).cloned().collect()
     } else {
-        let mut recent = store.recent_attachments(place, since, MOST_RECENT as i64).await?;
-        recent.retain(|a| !sent_ids.contains(&a.attachment_id));
-        recent
+        recent.iter().filter(|a| !sent_ids.contains(&a.attachment_id)).cloned().collect()
     };
     let words: Vec<String> =
         inputs.iter().map(markers::said).filter(|said| !said.trim().is_empty()).collect();

@@ -55,20 +55,26 @@ pub async fn open(
     bounds: &Bounds,
     turn: &Turn,
 ) -> Result<Opening, ContextError> {
-    let inputs = store.inputs_of_turn(turn.turn_id).await?;
-    let in_thread = !turn.inputs.contains(&turn.thread_root_id);
+    let in_thread = turn.continues_thread();
     let since = Utc::now() - bounds.max_age;
-    let earlier = if in_thread {
-        let mut thread = store.thread(turn.thread_root_id).await?;
-        thread.retain(|m| !turn.inputs.contains(&m.internal_id) && m.turn_id != Some(turn.turn_id));
-        thread
-    } else {
-        let first = inputs.first().map_or(turn.thread_root_id, |m| m.internal_id);
-        store.recent_messages(turn.session_id, first, since, bounds.max_messages).await?
+    let earlier = async {
+        if in_thread {
+            let mut thread = store.thread(turn.thread_root_id).await?;
+            thread.retain(|m| !turn.inputs.contains(&m.internal_id) && m.turn_id != Some(turn.turn_id));
+            return Ok(thread);
+        }
+        let first = turn.inputs.first().copied().unwrap_or(turn.thread_root_id);
+        store.recent_messages(turn.session_id, first, since, bounds.max_messages).await
     };
-    let scene = focus::look(store, turn, &inputs, &earlier, in_thread, since).await?;
+    // None needs another's answer, and the way to the database costs more than the work there.
+    let (inputs, earlier, recent) = tokio::try_join!(
+        store.inputs_of_turn(turn.turn_id),
+        earlier,
+        store.recent_attachments(&turn.conversation, since, recent_attachments::MOST),
+    )?;
+    let scene = focus::look(store, turn, &inputs, &earlier, &recent).await?;
     let block = match in_thread {
-        true => recent_attachments::block(prompts, store, turn, &scene, since).await?,
+        true => recent_attachments::block(prompts, recent, &scene)?,
         false => String::new(),
     };
     let vars = SystemVars {

@@ -3,22 +3,15 @@
 
 use super::{ContextError, focus::Scene};
 use crate::{
-    domain::{Attachment, Turn},
+    domain::Attachment,
     prompts::{Prompts, RecentItem},
-    store::Store,
 };
 use chrono::{DateTime, TimeDelta, Utc};
 
-const MOST: i64 = 20;
+/// How many of the conversation's recent files are shown.
+pub const MOST: i64 = 20;
 
-pub async fn block(
-    prompts: &Prompts,
-    store: &Store,
-    turn: &Turn,
-    scene: &Scene,
-    since: DateTime<Utc>,
-) -> Result<String, ContextError> {
-    let mut files = store.recent_attachments(&turn.conversation, since, MOST).await?;
+pub fn block(prompts: &Prompts, mut files: Vec<Attachment>, scene: &Scene) -> Result<String, ContextError> {
     for own in scene.thread_files.iter().chain(&scene.focus.sent) {
         if files.iter().all(|file| file.attachment_id != own.attachment_id) {
             files.push(own.clone());

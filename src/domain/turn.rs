@@ -29,3 +29,10 @@ pub struct Turn {
     pub attempts: i64,
     pub created_at: DateTime<Utc>,
 }
+
+impl Turn {
+    /// Does it go on in a thread that was there before, rather than begin one?
+    pub fn continues_thread(&self) -> bool {
+        !self.inputs.contains(&self.thread_root_id)
+    }
+}

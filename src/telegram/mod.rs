@@ -1,5 +1,5 @@
-//! Telegram in and out. An update walks intake → route → batch → filing (with fetching), and its answer leaves by plan → send;
-//! each is a file here, in that order. teloxide is seen nowhere above this room.
+//! Telegram in and out. An update walks intake → route (with parking) → batch → filing (with fetching), and its
+//! answer leaves by plan → send; each is a file here, in that order. teloxide is seen nowhere above this room.
 
 mod batch;
 mod download;
@@ -8,6 +8,7 @@ mod filing;
 mod intake;
 mod me;
 mod pacing;
+mod parking;
 pub mod parse;
 pub mod plan;
 mod presence;
@@ -60,6 +61,7 @@ pub struct Telegram {
     pacer: Mutex<pacing::Pacer>,
     /// The agent that new turns go to.
     agent_id: String,
+    parking: parking::Parking,
     batch_wake: Notify,
     send_wake: Notify,
     /// Set when the program is about to stop: nothing new is put on the wire.
@@ -145,6 +147,7 @@ pub async fn connect(bot: Bot, parts: Parts) -> Result<Connected, ConnectError> 
         timing: parts.timing,
         pacer: Mutex::new(pacing::Pacer::new(parts.pacing)),
         agent_id: parts.agent_id,
+        parking: parking::Parking::default(),
         batch_wake: Notify::new(),
         send_wake: Notify::new(),
         closing: CancellationToken::new(),

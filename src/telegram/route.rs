@@ -179,7 +179,7 @@ async fn park(telegram: &Telegram, id: UpdateId, message: &Message) -> Result<()
         sender_id: incoming.sender.0,
         album_id: incoming.album_id,
     };
-    telegram.store.park_updates(&[parked]).await?;
+    telegram.parking.park(&telegram.store, parked).await?;
     telegram.batch_wake.notify_one();
     Ok(())
 }
@@ -296,6 +296,7 @@ mod tests {
             send_wake: Notify::new(),
             closing: CancellationToken::new(),
             on_the_wire: Semaphore::new(1),
+            parking: Default::default(),
         }
     }
 

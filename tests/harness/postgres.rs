@@ -20,6 +20,10 @@ use uuid::Uuid;
 /// Not the temporary folder of the environment: sockets need short paths, and root's may be closed to others.
 const HOME: &str = "/tmp";
 const PATIENCE: Duration = Duration::from_secs(120);
+/// Fast, and safe against everything but a crash of the machine. Commits stay synchronous: a server that is
+/// stopped must not forget what it promised.
+const FORGETFUL: &str = "-c fsync=off -c full_page_writes=off";
+const DURABLE: &str = "-c fsync=on";
 const ABSENT: &str = "PostgreSQL is needed for these tests (initdb and pg_ctl, in PATH, /usr/lib/postgresql/*/bin or \
                       /usr/local/pgsql/bin). `make test` installs it.";
 
@@ -40,7 +44,16 @@ pub struct PrivateServer(Cluster);
 
 impl PrivateServer {
     pub fn start() -> Self {
-        let cluster = Cluster::create(new_folder(), std::process::id());
+        Self::start_with(FORGETFUL)
+    }
+
+    /// One whose commits reach the disk, as in earnest: for benchmarks.
+    pub fn start_durable() -> Self {
+        Self::start_with(DURABLE)
+    }
+
+    fn start_with(safety: &'static str) -> Self {
+        let cluster = Cluster::create(new_folder(), std::process::id(), safety);
         Self(cluster.unwrap_or_else(|trouble| panic!("{trouble}")))
     }
 
@@ -76,12 +89,12 @@ fn new_folder() -> PathBuf {
 
 fn shared_server() -> Result<String, String> {
     let Ok(run) = std::env::var("NEXTEST_RUN_ID") else {
-        return Cluster::create(new_folder(), std::process::id()).map(|cluster| cluster.address());
+        return Cluster::create(new_folder(), std::process::id(), FORGETFUL).map(|cluster| cluster.address());
     };
     let folder = Path::new(HOME).join(format!("photothread-pg-{run}"));
     match fs::create_dir(&folder) {
         Ok(()) => {
-            let outcome = Cluster::create(folder.clone(), std::os::unix::process::parent_id());
+            let outcome = Cluster::create(folder.clone(), std::os::unix::process::parent_id(), FORGETFUL);
             let (name, text) = match &outcome {
                 Ok(cluster) => ("address", cluster.address()),
                 Err(trouble) => ("trouble", trouble.clone()),
@@ -115,22 +128,24 @@ struct Cluster {
     port: u16,
     /// Root may not run PostgreSQL.
     as_root: bool,
+    /// PostgreSQL's settings of how much a crash may cost.
+    safety: &'static str,
 }
 
 impl Cluster {
     /// Makes and starts a server in `folder` that ends with the process `lives_with`.
-    fn create(folder: PathBuf, lives_with: u32) -> Result<Self, String> {
-        let made = Self::prepare(&folder).and_then(|cluster| cluster.start_on_a_free_port());
+    fn create(folder: PathBuf, lives_with: u32, safety: &'static str) -> Result<Self, String> {
+        let made = Self::prepare(&folder, safety).and_then(|cluster| cluster.start_on_a_free_port());
         // Without a server there is still the folder, which tells the other tests what went wrong.
         let stop = made.as_ref().map_or_else(|_| Command::new("true"), |cluster| cluster.command("pg_ctl"));
         watch(&folder, lives_with, &stop)?;
         made
     }
 
-    fn prepare(folder: &Path) -> Result<Self, String> {
+    fn prepare(folder: &Path, safety: &'static str) -> Result<Self, String> {
         let programs = programs().ok_or(ABSENT)?;
         let as_root = output(Command::new("id").arg("-u"))?.trim() == "0";
-        let cluster = Self { folder: folder.to_owned(), programs, port: 0, as_root };
+        let cluster = Self { folder: folder.to_owned(), programs, port: 0, as_root, safety };
         open_to(folder, 0o711)?;
         for part in ["data", "socket"] {
             let path = folder.join(part);
@@ -166,12 +181,11 @@ impl Cluster {
     }
 
     fn start(&self) -> Result<(), String> {
-        // Commits stay synchronous: a server that is stopped must not forget what it promised.
         let options = format!(
-            "-k {} -h 127.0.0.1 -p {} -c fsync=off -c full_page_writes=off \
-             -c max_connections=300",
+            "-k {} -h 127.0.0.1 -p {} {} -c max_connections=300",
             self.folder.join("socket").display(),
-            self.port
+            self.port,
+            self.safety
         );
         let mut start = self.command("pg_ctl");
         start.arg("-D").arg(self.folder.join("data")).arg("-l").arg(self.folder.join("data/log"));

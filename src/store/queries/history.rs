@@ -102,7 +102,8 @@ pub async fn find_message(
     Ok(Some(Found { message: rows::message(&row)?, attachment: shown.and_then(|id| id.parse().ok()) }))
 }
 
-/// The newest messages of a session before `before`, oldest first.
+/// Of the newest messages of a session before `before`, those that are recent, oldest first. The limit comes first:
+/// whoever returns after days must not have all they ever said read through for something recent.
 pub async fn recent_messages(
     conn: &mut Conn,
     session: SessionId,
@@ -111,8 +112,11 @@ pub async fn recent_messages(
     limit: i64,
 ) -> Result<Vec<Message>, StoreError> {
     let sql = format!(
-        "SELECT {MESSAGE} FROM message_history m WHERE m.session_id = $1 AND m.internal_id < $2 \
-         AND m.timestamp >= $3 ORDER BY m.internal_id DESC LIMIT $4"
+        "SELECT {MESSAGE} FROM ( \
+           SELECT internal_id FROM message_history WHERE session_id = $1 AND internal_id < $2 \
+           ORDER BY internal_id DESC LIMIT $4 \
+         ) newest CROSS JOIN message_history m \
+         WHERE m.internal_id = newest.internal_id AND m.timestamp >= $3 ORDER BY m.internal_id DESC"
     );
     let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
         .bind(session.to_string())

@@ -66,7 +66,7 @@ async fn no_statement_reads_a_growing_table_from_end_to_end() {
     let statements = statements();
     for known in [
         "m.thread_root_id = $1",
-        "m.session_id = $1 AND m.internal_id < $2",
+        "session_id = $1 AND internal_id < $2",
         "UNION ALL SELECT internal_id, NULL",
         "f.created_at >= $3",
         "user_id = $1 ORDER BY last_activity",
