@@ -114,7 +114,7 @@ async fn a_file_that_vanished_is_told_of_and_breaks_nothing() {
     let stage = Stage::set().await;
     let photo = stage.ann.sends_photo(jpeg(64, 48), "look").await;
     stage.ann.next_message().await;
-    std::fs::remove_dir_all(stage.settings.folder().join("attachments")).unwrap();
+    std::fs::remove_dir_all(stage.settings.folder().join("attachments/sha256")).unwrap();
     stage.model.next_call_on_all("rotate_image", json!({ "degrees": 90 }));
     stage.model.next_reply("Your photo is gone. Could you send it again?");
     stage.ann.replies(&photo, "turn it").await;
