@@ -231,7 +231,7 @@ async fn the_words_a_person_marks_are_passed_on() {
     ann.replies_quoting(&answer, "the heron", "more of this").await;
     ann.next_message().await;
     let asked = last_message(&model.requests()[1]);
-    assert!(asked.contains("they quote <<<the heron>>>"), "{asked}");
+    assert!(asked.contains("they quote: <<< the heron >>>") && asked.contains("more of this"), "{asked}");
     bot.stop().await;
 }
 
