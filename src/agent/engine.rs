@@ -17,6 +17,8 @@ use crate::{
     tools::{Darkroom, Registry, ToolContext},
 };
 use std::{collections::HashMap, sync::Arc, time::Duration};
+use tokio::task::JoinSet;
+use tokio_util::task::AbortOnDropHandle;
 use tracing::{Instrument as _, error, info, info_span, warn};
 
 /// A turn that was started this often without an end is not tried again: it may be what kills us.
@@ -54,11 +56,14 @@ impl Engine {
     pub async fn run(self: Arc<Self>) {
         // A claim may have been committed although we did not hear of it.
         let mut unsure = false;
+        // In a set of their own, so that dropping us drops them.
+        let mut work = JoinSet::new();
         loop {
+            while work.try_join_next().is_some() {}
             match self.claim(unsure).await {
                 Ok(Some(turn)) => {
                     unsure = false;
-                    self.clone().start(turn);
+                    work.spawn(self.clone().start(turn));
                 }
                 Ok(None) => {
                     unsure = false;
@@ -81,26 +86,25 @@ impl Engine {
         self.store.claim_turn().await
     }
 
-    fn start(self: Arc<Self>, turn: Turn) {
+    fn start(self: Arc<Self>, turn: Turn) -> impl Future<Output = ()> + Send {
         let span = info_span!("turn", id = %turn.turn_id, conversation = %turn.conversation);
         let token = self.turns.begin(turn.turn_id, &turn.conversation);
         let work = async move {
             let (engine, its) = (self.clone(), turn.clone());
+            // On its own, so that a panic is only its own; dropped, it stops.
             let task = tokio::spawn(async move { engine.attempt(&its).await }.in_current_span());
-            let abort = task.abort_handle();
+            let task = AbortOnDropHandle::new(task);
             let outcome = tokio::select! {
                 done = task => done.unwrap_or_else(|error| {
                     error!(%error, "the turn panicked");
                     Outcome::broken("the turn panicked")
                 }),
                 () = token.cancelled() => {
-                    abort.abort();
                     info!("cancelled");
                     self.turns.end(turn.turn_id, &turn.conversation);
                     return;
                 }
                 () = tokio::time::sleep(self.turn_timeout) => {
-                    abort.abort();
                     warn!("the turn took too long");
                     Outcome::failed(says::took_too_long(self.turn_timeout), "the turn took too long")
                 }
@@ -108,7 +112,7 @@ impl Engine {
             self.finish(&turn, outcome).await;
             self.turns.end(turn.turn_id, &turn.conversation);
         };
-        tokio::spawn(work.instrument(span));
+        work.instrument(span)
     }
 
     /// Runs the turn, again from its stored steps if the database was away in between.

@@ -21,6 +21,8 @@ pub struct NewUpdate {
     /// Recognises the same update when Telegram delivers it again.
     pub key: String,
     pub raw: String,
+    /// Where it belongs, as far as can be told before it is parsed: its batch must not be judged without it.
+    pub conversation_id: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

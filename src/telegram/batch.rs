@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
-use tokio::sync::watch;
+use tokio::{sync::watch, task::JoinSet};
 use tracing::error;
 
 /// When a group may be filed: after a quiet time since its last message, or when its first has waited enough.
@@ -54,18 +54,21 @@ impl Drop for Place {
 /// Files batches as they become complete, until cancelled.
 pub async fn run(telegram: Arc<Telegram>, mut caught_up: watch::Receiver<bool>) {
     let filing = Filing::default();
+    // In a set of their own, so that dropping us drops them.
+    let mut work = JoinSet::new();
     let mut turns = telegram.turns.events();
     loop {
         if caught_up.wait_for(|caught_up| *caught_up).await.is_err() {
             return;
         }
         let pause = match telegram.store.waiting_groups().await {
-            Ok(groups) => file_what_is_due(&telegram, &filing, &groups),
+            Ok(groups) => file_what_is_due(&telegram, &filing, &mut work, &groups),
             Err(error) => {
                 error!(%error, "the waiting messages cannot be read");
                 Duration::from_secs(1)
             }
         };
+        while work.try_join_next().is_some() {}
         tokio::select! {
             () = telegram.batch_wake.notified() => {}
             // A turn that ended frees its conversation; a lagging receiver must look, too.
@@ -76,7 +79,12 @@ pub async fn run(telegram: Arc<Telegram>, mut caught_up: watch::Receiver<bool>) 
 }
 
 /// Starts what is due and says how long until the next could be.
-fn file_what_is_due(telegram: &Arc<Telegram>, filing: &Filing, groups: &[WaitingGroup]) -> Duration {
+fn file_what_is_due(
+    telegram: &Arc<Telegram>,
+    filing: &Filing,
+    work: &mut JoinSet<()>,
+    groups: &[WaitingGroup],
+) -> Duration {
     let now = Utc::now();
     let mut pause = Duration::from_secs(5);
     for group in groups.iter().filter(|group| !must_wait(group)) {
@@ -93,7 +101,7 @@ fn file_what_is_due(telegram: &Arc<Telegram>, filing: &Filing, groups: &[Waiting
             continue;
         };
         let (telegram, group) = (telegram.clone(), group.clone());
-        tokio::spawn(async move {
+        work.spawn(async move {
             filing::file_batch(&telegram, &group.conversation_id, &group.sender_id).await;
             drop(place);
             telegram.batch_wake.notify_one();

@@ -157,6 +157,19 @@ async fn read_waiting(
     Ok(batch)
 }
 
+/// What this person has waiting is not wanted any more: kept in the inbox, never filed. False if there was nothing.
+pub async fn drop_waiting(
+    telegram: &Telegram,
+    place: &Conversation,
+    user: &UserId,
+) -> Result<bool, StoreError> {
+    let rows = telegram.store.waiting_updates(&place.id, &user.0).await?;
+    for row in &rows {
+        telegram.store.skip_update(row.inbox_id, "cancelled by the person before it was taken up").await?;
+    }
+    Ok(!rows.is_empty())
+}
+
 /// Brings the stored text of a message in line with its edit; false if the message is not stored.
 pub async fn apply_edit(telegram: &Telegram, message: &teloxide::types::Message) -> Result<bool, StoreError> {
     let place = Conversation::telegram(message.chat.id.0);

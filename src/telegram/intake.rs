@@ -49,6 +49,13 @@ pub fn update_key(update: &Value) -> String {
     }
 }
 
+/// The chat an update belongs to, whatever kind it is.
+fn chat_of(update: &Value) -> Option<String> {
+    let bodies = update.as_object()?.values();
+    let chats = bodies.map(|body| &body["chat"]["id"]);
+    chats.filter_map(Value::as_i64).next().map(|id| id.to_string())
+}
+
 /// Polls until told to stop. Rows go to `handled_next` once they are safe; what a crash left unhandled comes first. `caught_up` is true while we know of
 /// nothing that Telegram still holds for us.
 pub async fn poll(
@@ -87,7 +94,11 @@ pub async fn poll(
         let full = updates.len() == usize::from(BATCH);
         let new: Vec<NewUpdate> = updates
             .iter()
-            .map(|update| NewUpdate { key: update_key(update), raw: update.to_string() })
+            .map(|update| NewUpdate {
+                key: update_key(update),
+                raw: update.to_string(),
+                conversation_id: chat_of(update),
+            })
             .collect();
         let rows = match handed.receive(&store, &new).await {
             Ok(rows) => rows,

@@ -49,7 +49,9 @@ mod tests {
 
     async fn store_with_updates(folder: &std::path::Path) -> (Store, Vec<Parked>) {
         let store = Store::open(&format!("sqlite://{}", folder.join("test.db").display())).await.unwrap();
-        let updates: Vec<_> = (0..20).map(|n| NewUpdate { key: n.to_string(), raw: "{}".into() }).collect();
+        let updates: Vec<_> = (0..20)
+            .map(|n| NewUpdate { key: n.to_string(), raw: "{}".into(), conversation_id: None })
+            .collect();
         let rows = store.receive_updates(&updates).await.unwrap();
         let parked = rows.iter().map(|row| Parked {
             inbox_id: row.inbox_id,

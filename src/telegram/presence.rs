@@ -1,20 +1,24 @@
 //! "typing…" while a turn runs in a chat. Only a courtesy: a lost action is not worth a word.
 
 use super::Telegram;
-use crate::{agent::TurnEvent, domain::InterfaceType};
+use crate::{
+    agent::TurnEvent,
+    domain::{InterfaceType, TurnId},
+};
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use teloxide::{
     requests::Requester as _,
     types::{ChatAction, ChatId},
 };
-use tokio::{sync::broadcast::error::RecvError, task::AbortHandle};
+use tokio::sync::broadcast::error::RecvError;
+use tokio_util::task::AbortOnDropHandle;
 
 /// Telegram shows an action for five seconds.
 const REPEAT: Duration = Duration::from_millis(4500);
 
 pub async fn run(telegram: Arc<Telegram>) {
     let mut events = telegram.turns.events();
-    let mut typing: HashMap<crate::domain::TurnId, AbortHandle> = HashMap::new();
+    let mut typing: HashMap<TurnId, AbortOnDropHandle<()>> = HashMap::new();
     loop {
         match events.recv().await {
             Ok(TurnEvent::Started { turn, conversation })
@@ -22,16 +26,14 @@ pub async fn run(telegram: Arc<Telegram>) {
             {
                 if let Ok(chat) = conversation.id.parse() {
                     let task = tokio::spawn(keep_typing(telegram.clone(), ChatId(chat)));
-                    typing.insert(turn, task.abort_handle());
+                    typing.insert(turn, AbortOnDropHandle::new(task));
                 }
             }
             Ok(TurnEvent::Ended { turn, .. }) => {
-                if let Some(task) = typing.remove(&turn) {
-                    task.abort();
-                }
+                typing.remove(&turn);
             }
             Ok(TurnEvent::Started { .. }) => {}
-            Err(RecvError::Lagged(_)) => typing.drain().for_each(|(_, task)| task.abort()),
+            Err(RecvError::Lagged(_)) => typing.clear(),
             Err(RecvError::Closed) => return,
         }
     }

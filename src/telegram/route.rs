@@ -243,7 +243,8 @@ async fn obey(
             says::new_conversation()
         }
         Command::Cancel => {
-            if telegram.turns.cancel(place).await? {
+            let dropped = filing::drop_waiting(telegram, place, user).await?;
+            if telegram.turns.cancel(place).await? || dropped {
                 says::cancelled()
             } else {
                 says::nothing_to_cancel()
@@ -305,7 +306,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("test.db").display());
         let telegram = telegram(Store::open(&url).await.unwrap()).await;
-        let new = ["1", "2"].map(|key| NewUpdate { key: key.into(), raw: "{}".into() });
+        let new =
+            ["1", "2"].map(|key| NewUpdate { key: key.into(), raw: "{}".into(), conversation_id: None });
         let rows = telegram.store.receive_updates(&new).await.unwrap();
         let panics = UpdateId(rows[0].inbox_id as u32);
         contained(&telegram, panics, || async { panic!("as asked") }).await.unwrap();

@@ -22,6 +22,7 @@ use teloxide::{
         MessageId, ReplyParameters,
     },
 };
+use tokio::task::JoinSet;
 use tracing::{debug, error, info, warn};
 
 /// After this many failures that were certainly no delivery, a send is given up.
@@ -44,13 +45,16 @@ enum Fate {
 pub async fn run(telegram: Arc<Telegram>) {
     let active: Arc<Mutex<HashSet<Conversation>>> = Arc::default();
     let mut turns = telegram.turns.events();
+    // In a set of their own, so that dropping us drops them.
+    let mut work = JoinSet::new();
     loop {
+        while work.try_join_next().is_some() {}
         match telegram.store.conversations_to_send(InterfaceType::Telegram).await {
             Ok(conversations) => {
                 for place in conversations {
                     if active.lock().unwrap_or_else(PoisonError::into_inner).insert(place.clone()) {
                         let (telegram, active) = (telegram.clone(), active.clone());
-                        tokio::spawn(async move {
+                        work.spawn(async move {
                             let leave = Leave { active, place: place.clone() };
                             drain(&telegram, &place).await;
                             drop(leave);

@@ -70,7 +70,7 @@ async fn the_key_travels_in_the_header_and_the_answer_comes_back() {
     let (headers, body) = &seen[0];
     assert_eq!(headers[AUTHORIZATION], format!("Bearer {KEY}"));
     assert_eq!(body["model"], "gpt-test");
-    assert_eq!(body["messages"][0]["content"][1]["image_url"]["url"], "data:image/jpeg;base64,AAAA");
+    assert_eq!(body["messages"][0]["content"][2]["image_url"]["url"], "data:image/jpeg;base64,AAAA");
     assert!(!seen[1].0.contains_key(AUTHORIZATION), "no key, no header");
 }
 

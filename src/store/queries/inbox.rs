@@ -14,9 +14,11 @@ pub async fn receive_updates(conn: &mut Conn, updates: &[NewUpdate]) -> Result<V
         return Ok(Vec::new());
     }
     let now = Utc::now();
-    let mut query = QueryBuilder::<Db>::new("INSERT INTO inbox (update_key, raw, arrived_at, state) ");
+    let mut query =
+        QueryBuilder::<Db>::new("INSERT INTO inbox (update_key, raw, arrived_at, conversation_id, state) ");
     query.push_values(updates, |mut row, update| {
-        row.push_bind(&update.key).push_bind(rows::clean(&update.raw)).push_bind(now).push("'received'");
+        row.push_bind(&update.key).push_bind(rows::clean(&update.raw)).push_bind(now);
+        row.push_bind(&update.conversation_id).push("'received'");
     });
     query.push(" ON CONFLICT (update_key) DO NOTHING RETURNING inbox_id, raw");
     let mut new = inbox_rows(query.build().fetch_all(conn).await?)?;
@@ -100,7 +102,8 @@ pub async fn waiting_groups(conn: &mut Conn) -> Result<Vec<WaitingGroup>, StoreE
           JOIN turns t ON t.turn_id = i.turn_id AND t.state = 'pending' \
           WHERE m.interface_type = $1 AND m.conversation_id = w.conversation_id AND m.album_id IN (SELECT x.album_id FROM inbox x WHERE x.state = 'waiting' \
             AND x.conversation_id = w.conversation_id AND x.sender_id = w.sender_id)) AS joinable, \
-         (SELECT COUNT(*) FROM inbox r WHERE r.state = 'received') AS unhandled \
+         (SELECT COUNT(*) FROM inbox r WHERE r.state = 'received' \
+          AND r.conversation_id = w.conversation_id) AS unhandled \
          FROM inbox w WHERE w.state = 'waiting' GROUP BY w.conversation_id, w.sender_id ORDER BY MIN(w.inbox_id)",
     )
     .bind(InterfaceType::Telegram.as_str())

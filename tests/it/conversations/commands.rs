@@ -188,3 +188,21 @@ async fn a_very_long_answer_arrives_whole_and_in_order() {
     bot.stop().await;
     ann.has_nothing_more();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancel_also_stops_what_still_waits_for_its_quiet_time() {
+    let world = World::start().await;
+    let settings = Settings::new(&world).with("PHOTOTHREAD_TELEGRAM__BATCH__ALBUM_QUIET_MS", "9000");
+    let bot = BotUnderTest::start(&settings).await;
+    let ann = world.private_chat(user(1001, "Ann"));
+    ann.sends_album(&[jpeg(64, 48), jpeg(64, 48)], "make them sepia").await;
+    settings.until_looked_at(&world).await;
+    ann.says("/cancel").await;
+    assert_eq!(ann.next_message().await.text, "Stopped.");
+    ann.says("hello").await;
+    ann.next_message().await;
+    settings.until_settled(&world).await;
+    bot.stop().await;
+    ann.has_nothing_more();
+    assert_eq!(world.calls("getFile"), 0, "the album was never taken up");
+}

@@ -142,7 +142,7 @@ fn filing(place: &Conversation, messages: Vec<FiledMessage>) -> Filing {
 }
 
 fn update(key: &str) -> NewUpdate {
-    NewUpdate { key: key.into(), raw: format!(r#"{{"update_id":{key}}}"#) }
+    NewUpdate { key: key.into(), raw: format!(r#"{{"update_id":{key}}}"#), conversation_id: None }
 }
 
 fn text_send(text: &str) -> PlannedSend {

@@ -128,7 +128,7 @@ on_both! {
     }
 
     async fn nul_characters_never_stop_an_update_or_a_send(store: Store) {
-        let strange = NewUpdate { key: "1".into(), raw: "{\0}".into() };
+        let strange = NewUpdate { key: "1".into(), raw: "{\0}".into(), conversation_id: None };
         let row = store.receive_updates(&[strange, update("2")]).await.unwrap().remove(0);
         assert_eq!(row.raw, "{}");
         store.skip_update(row.inbox_id, "a\0b").await.unwrap();
