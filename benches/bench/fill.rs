@@ -5,7 +5,7 @@ use anyhow::Context as _;
 use chrono::{DateTime, Utc};
 use photothread::store::Store;
 use sqlx::{AssertSqlSafe, Connection as _, Row as _, SqliteConnection};
-use std::{fs, path::PathBuf};
+use std::{fs, path::{Path, PathBuf}};
 
 /// 42 threads of three turns of four messages: the person, the tool call, its result, the answer.
 pub const PER_CONVERSATION: i64 = 504;
@@ -50,7 +50,7 @@ pub async fn filled(conversations: i64) -> anyhow::Result<Filled> {
     Ok(Filled { url, conversations, newest })
 }
 
-async fn fill(path: &PathBuf, conversations: i64) -> anyhow::Result<()> {
+async fn fill(path: &Path, conversations: i64) -> anyhow::Result<()> {
     for leftover in ["draft", "draft-wal", "draft-shm"] {
         // Usually there is none.
         let _ = fs::remove_file(path.with_extension(leftover));
