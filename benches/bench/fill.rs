@@ -5,7 +5,7 @@ use anyhow::Context as _;
 use chrono::{DateTime, Utc};
 use photothread::store::Store;
 use sqlx::{AssertSqlSafe, Connection as _, Row as _, SqliteConnection};
-use std::{fs, path::{Path, PathBuf}};
+use std::{fs, path::Path};
 
 /// 42 threads of three turns of four messages: the person, the tool call, its result, the answer.
 pub const PER_CONVERSATION: i64 = 504;

@@ -81,8 +81,9 @@ on_both! {
         assert_eq!(store.waiting_groups().await.unwrap().len(), 2);
     }
 
-    async fn a_group_knows_that_more_may_come_until_every_update_is_handled(store: Store) {
-        let rows = store.receive_updates(&["1", "2"].map(update)).await.unwrap();
+    async fn a_group_knows_that_more_may_come_until_every_update_of_its_chat_is_handled(store: Store) {
+        let of = |key: &str, chat: &str| NewUpdate { conversation_id: Some(chat.into()), ..update(key) };
+        let rows = store.receive_updates(&[of("1", "1"), of("2", "1"), of("3", "2")]).await.unwrap();
         store.park_updates(&[parked(&rows[0], &chat(1), "ann", Some("album"))]).await.unwrap();
         assert!(store.waiting_groups().await.unwrap()[0].more_may_come);
         store.park_updates(&[parked(&rows[1], &chat(1), "ann", Some("album"))]).await.unwrap();
