@@ -4,8 +4,10 @@
 pub mod markers;
 pub mod mime;
 mod objects;
+mod words;
 
 pub use objects::{ObjectError, Objects};
+pub use words::{age, size};
 
 use crate::{
     access::Scope,
@@ -49,19 +51,6 @@ impl AttachmentError {
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Objects(_) | Self::Store(_))
     }
-}
-
-/// 1_572_864 → "1.5 MB".
-pub fn size(bytes: u64) -> String {
-    const UNITS: [&str; 4] = ["bytes", "kB", "MB", "GB"];
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit < UNITS.len() - 1 {
-        value /= 1024.0;
-        unit += 1;
-    }
-    let rounded = (value * 10.0).round() / 10.0;
-    format!("{rounded} {}", UNITS[unit])
 }
 
 /// A file about to be kept.

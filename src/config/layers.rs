@@ -297,7 +297,10 @@ fn known(
         return Err(format!("{path} {sentence}"));
     }
     let names = || keys.iter().map(|(key, _)| *key);
-    let near = names().map(|key| (typos(key, name), key)).min().filter(|(typos, key)| typos * 3 <= key.len());
+    let near = names()
+        .map(|key| (strsim::levenshtein(key, name), key))
+        .min()
+        .filter(|(typos, key)| typos * 3 <= key.len());
     Err(match near {
         Some((_, key)) => format!("unknown key {path}; did you mean {key}?"),
         None => format!("unknown key {path}; allowed here: {}", listed(names())),
@@ -306,20 +309,4 @@ fn known(
 
 fn joined(path: &str, name: &str) -> String {
     if path.is_empty() { name.into() } else { format!("{path}.{name}") }
-}
-
-/// How many letters must be changed, added or left out to make one word the other.
-fn typos(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, a) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in other.iter().enumerate() {
-            let swapped = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = swapped.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[other.len()]
 }

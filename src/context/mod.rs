@@ -1,7 +1,6 @@
 //! What the model sees: one file per fragment, each bounded. The walk asks for a whole `Opening` once per turn;
 //! the agent then appends the turn's own steps.
 
-mod fence;
 mod focus;
 mod history;
 mod person;

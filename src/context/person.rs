@@ -1,14 +1,13 @@
 //! What the person just said: their words fenced, their files as markers, and what they point at.
 
-use super::{
-    fence::{fenced, fenced_inline},
-    focus::Scene,
-    reply,
-};
+use super::{focus::Scene, reply};
 use crate::{
     attachments::markers,
     domain::{Attachment, Message},
-    providers::PromptMessage,
+    providers::{
+        PromptMessage,
+        fence::{fenced, fenced_inline},
+    },
 };
 
 /// Parts what we tell of a message from the message itself.

@@ -3,10 +3,11 @@
 
 use super::{ContextError, focus::Scene};
 use crate::{
+    attachments::age,
     domain::Attachment,
     prompts::{Prompts, RecentItem},
 };
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 
 /// How many of the conversation's recent files are shown.
 pub const MOST: i64 = 20;
@@ -32,32 +33,5 @@ fn item(file: &Attachment, now: DateTime<Utc>) -> RecentItem {
         filename: file.filename.clone(),
         mime_type: file.mime_type.clone(),
         age: age(now - file.created_at),
-    }
-}
-
-/// "just now", "5 minutes ago", "2 hours ago", "3 days ago".
-fn age(passed: TimeDelta) -> String {
-    let (count, unit) = match passed.num_minutes() {
-        ..1 => return "just now".into(),
-        minutes @ ..60 => (minutes, "minute"),
-        minutes @ ..1440 => (minutes / 60, "hour"),
-        minutes => (minutes / 1440, "day"),
-    };
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {unit}{plural} ago")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ages_read_as_people_say_them() {
-        let said: Vec<String> =
-            [10, 60, 300, 3600, 7200, 86_400 * 3].map(|s| age(TimeDelta::seconds(s))).into();
-        assert_eq!(
-            said,
-            ["just now", "1 minute ago", "5 minutes ago", "1 hour ago", "2 hours ago", "3 days ago"]
-        );
     }
 }

@@ -1,13 +1,13 @@
 //! What a reply points at, named: the message, its turn and exactly the attachment.
 
-use super::{
-    fence::{fenced, fenced_inline},
-    focus::Pointed,
-};
+use super::focus::Pointed;
 use crate::{
     attachments::markers::{self, marker},
     domain::{Message, Role, UserId},
-    providers::Focus,
+    providers::{
+        Focus,
+        fence::{fenced, fenced_inline},
+    },
 };
 
 /// Enough of the replied-to text to recognise it; the thread has the rest.

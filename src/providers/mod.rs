@@ -1,5 +1,6 @@
 //! Models. A `Provider` turns a `Prompt` into a `Completion`; it knows nothing of chats or stores.
 
+pub mod fence;
 pub mod formats;
 pub mod offline;
 pub mod openai;

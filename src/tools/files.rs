@@ -6,7 +6,7 @@ use super::{
     words,
 };
 use crate::{
-    attachments::{AttachmentError, size},
+    attachments::{AttachmentError, age, size},
     domain::{Attachment, AttachmentSource},
     providers::ToolSpec,
 };
@@ -144,7 +144,7 @@ fn line(file: &Attachment, now: DateTime<Utc>) -> String {
         AttachmentSource::User => "sent by the person",
         AttachmentSource::Tool => "made here",
     };
-    let age = words::age(now - file.created_at);
+    let age = age(now - file.created_at);
     format!("- [{}] {} ({}) - {age}, {source}", file.attachment_id, file.filename, facts.join(", "))
 }
 
@@ -199,7 +199,7 @@ fn info(file: &Attachment, parents: &[Attachment], now: DateTime<Utc>) -> String
     lines.push(format!(
         "added: {} UTC ({})",
         file.created_at.format("%Y-%m-%d %H:%M"),
-        words::age(now - file.created_at)
+        age(now - file.created_at)
     ));
     lines.push(match (file.source, &file.recipe) {
         (AttachmentSource::User, _) => "came from: the person".to_owned(),

@@ -5,7 +5,10 @@ use super::{
     arguments::{self, object, refused},
     plain_text, words,
 };
-use crate::{domain::Attachment, providers::ToolSpec};
+use crate::{
+    domain::Attachment,
+    providers::{ToolSpec, fence},
+};
 use futures::{FutureExt as _, future::BoxFuture};
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
@@ -175,7 +178,7 @@ impl Wish {
         if end < all {
             said.push_str(&format!(" Read on with offset {end}."));
         }
-        Ok(format!("{said}\n{}", words::fenced(&shown.join("\n"))))
+        Ok(format!("{said}\n{}", fence::fenced(&shown.join("\n"))))
     }
 }
 
