@@ -16,6 +16,8 @@ mod durability;
 mod minds;
 // The scripted model is as strict as OpenAI.
 mod model;
+// The local page.
+mod page;
 // The store keeps its promises on both databases.
 mod store;
 // The world itself is as strict as Telegram.

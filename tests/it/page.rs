@@ -1,0 +1,114 @@
+//! The local page: a person without Telegram uploads a photo, asks for an edit, sees the result and replies to it.
+
+use crate::harness::{BotUnderTest, Settings, World, jpeg, png};
+use image::GenericImageView as _;
+use reqwest::{
+    Client, Response, StatusCode,
+    header::{CONTENT_DISPOSITION, CONTENT_TYPE, HOST, ORIGIN},
+    multipart::{Form, Part},
+    redirect::Policy,
+};
+
+struct Page {
+    client: Client,
+    url: String,
+    bot: BotUnderTest,
+    _settings: Settings,
+}
+
+impl Page {
+    async fn open() -> Self {
+        let world = World::start().await;
+        let settings = Settings::new(&world)
+            .with("TELEGRAM_BOT_TOKEN", "")
+            .with("PHOTOTHREAD_WEB__LISTEN", "127.0.0.1:0");
+        let bot = BotUnderTest::start_unconnected(&settings).await;
+        let client = Client::builder().redirect(Policy::none()).build().unwrap();
+        Self { client, url: bot.page(), bot, _settings: settings }
+    }
+
+    async fn get(&self, path: &str) -> Response {
+        self.client.get(format!("{}{path}", self.url)).send().await.unwrap()
+    }
+
+    async fn text(&self) -> String {
+        self.get("/").await.text().await.unwrap()
+    }
+
+    async fn send(&self, form: Form) -> StatusCode {
+        self.client.post(&self.url).multipart(form).send().await.unwrap().status()
+    }
+
+    async fn picture(&self, id: &str) -> image::DynamicImage {
+        let answer = self.get(&format!("/attachments/{id}")).await;
+        assert!(answer.headers()[CONTENT_TYPE].to_str().unwrap().starts_with("image/"));
+        image::load_from_memory(&answer.bytes().await.unwrap()).unwrap()
+    }
+}
+
+fn file(name: &str, bytes: Vec<u8>) -> Part {
+    Part::bytes(bytes).file_name(name.to_owned())
+}
+
+/// The `reply` links of a page in order: message and attachment ids.
+fn replies(page: &str) -> Vec<(String, String)> {
+    let links = page.split("/?reply=").skip(1).filter_map(|rest| rest.split_once("&amp;file="));
+    links.map(|(message, rest)| (message.to_owned(), rest.chars().take(36).collect())).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_photo_is_edited_on_the_page_and_a_reply_goes_on_from_the_result() {
+    let page = Page::open().await;
+    assert!(page.text().await.contains("crop to a square"), "an empty page says what to try");
+    let form = Form::new().text("words", "rotate left").part("files", file("a.jpg", jpeg(64, 48)));
+    assert_eq!(page.send(form).await, StatusCode::SEE_OTHER);
+    let shown = replies(&page.text().await);
+    let (message, rotated) = shown.last().expect("the answer has a picture").clone();
+    assert_eq!(page.picture(&rotated).await.dimensions(), (48, 64));
+
+    let form = Form::new()
+        .text("words", "crop to a square")
+        .text("reply_to", message)
+        .text("reply_file", rotated.clone());
+    assert_eq!(page.send(form).await, StatusCode::SEE_OTHER);
+    let (_, cropped) = replies(&page.text().await).last().unwrap().clone();
+    assert_ne!(cropped, rotated);
+    assert_eq!(page.picture(&cropped).await.dimensions(), (48, 48), "the rotated one, cropped");
+    page.bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn several_files_are_one_album_and_one_answer() {
+    let page = Page::open().await;
+    let form = Form::new()
+        .text("words", "make them black and white")
+        .part("files", file("a.jpg", jpeg(40, 30)))
+        .part("files", file("b.png", png(50, 30)));
+    page.send(form).await;
+    let shown = replies(&page.text().await);
+    let widths = [page.picture(&shown[2].1).await.width(), page.picture(&shown[3].1).await.width()];
+    assert_eq!((shown.len(), widths), (4, [40, 50]), "two came, two went, in order");
+    assert_eq!(shown[2].0, shown[3].0, "in one message");
+    page.bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_sites_and_hostile_files_get_nowhere() {
+    let page = Page::open().await;
+    let elsewhere = page.client.get(&page.url).header(HOST, "evil.example").send().await.unwrap();
+    assert_eq!(elsewhere.status(), StatusCode::FORBIDDEN);
+    let forged = page.client.post(&page.url).header(ORIGIN, "https://evil.example");
+    let forged = forged.multipart(Form::new().text("words", "hi")).send().await.unwrap();
+    assert_eq!(forged.status(), StatusCode::FORBIDDEN);
+
+    let script = b"<html><script>alert(1)</script></html>".to_vec();
+    let form = Form::new().text("words", "<b>look</b>").part("files", file("page.png", script));
+    page.send(form).await;
+    let text = page.text().await;
+    assert!(!text.contains("<b>look</b>"), "words are shown, not run");
+    let (_, id) = replies(&text)[0].clone();
+    let served = page.get(&format!("/attachments/{id}")).await;
+    assert_eq!(served.headers()[CONTENT_TYPE], "application/octet-stream");
+    assert!(served.headers()[CONTENT_DISPOSITION].to_str().unwrap().starts_with("attachment"));
+    page.bot.stop().await;
+}
