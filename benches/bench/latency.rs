@@ -28,9 +28,7 @@ const GOAL: f64 = 5.0;
 pub async fn measure() -> anyhow::Result<Section> {
     let folder = tempfile::tempdir()?;
     let (telegram, mut sent) = Telegram::start().await?;
-    let poll = telegram.next_poll();
-    let _program = Settings::new(&telegram, folder.path()).start()?;
-    poll.await?;
+    let _program = Settings::new(&telegram, folder.path()).start(&telegram).await?;
     let mut late = steady_load(&telegram, &mut sent).await?;
     let about = format!(
         "{MESSAGES} text messages of {CHATS} chats at {PER_SECOND}/s whatever the answers do (open loop), offline agent, \
@@ -70,9 +68,8 @@ pub async fn measure_beside_a_stuck_chat() -> anyhow::Result<Section> {
     for stuck in [false, true] {
         let folder = tempfile::tempdir()?;
         let (telegram, mut sent) = Telegram::start().await?;
-        let poll = telegram.next_poll();
-        let _program = Settings::new(&telegram, folder.path()).with_model(&model).start()?;
-        poll.await?;
+        let settings = Settings::new(&telegram, folder.path()).with_model(&model);
+        let _program = settings.start(&telegram).await?;
         if stuck {
             telegram.people_write([(STUCK_CHAT, model::HOLD.to_owned())]);
             // Its turn must run before the rest comes, or all would be one batch.

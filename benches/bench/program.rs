@@ -1,12 +1,15 @@
 //! The real program as a child process, and what the kernel says of its memory.
 
 use super::telegram::{TOKEN, Telegram};
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use std::{
     fs,
     path::Path,
     process::{Child, Command, Stdio},
+    time::Duration,
 };
+
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The program, running; killed when dropped.
 pub struct Program {
@@ -28,7 +31,7 @@ impl<'a> Settings<'a> {
             .with("TELEGRAM__API_URL", &telegram.url)
             .with("TELEGRAM__ALLOW_EVERYONE", "true")
             .with("TELEGRAM__PACING__PER_CHAT_BURST", "1000")
-            .with("TELEGRAM__PACING__OVERALL_PER_SECOND", "100000")
+            .with("TELEGRAM__PACING__OVERALL_PER_SECOND", "10000")
             .with("WEB__LISTEN", "127.0.0.1:0")
     }
 
@@ -43,8 +46,17 @@ impl<'a> Settings<'a> {
         self.with("PROVIDERS__OPENAI__BASE_URL", url)
     }
 
-    /// Its log stays in the folder, for whoever wonders about a number.
-    pub fn start(mut self) -> anyhow::Result<Program> {
+    /// Starts it and waits for its first poll.
+    pub async fn start(self, telegram: &Telegram) -> anyhow::Result<Program> {
+        let (poll, log) = (telegram.next_poll(), self.folder.join("log"));
+        let program = self.spawn()?;
+        match tokio::time::timeout(PATIENCE, poll).await {
+            Ok(polled) => polled.map(|()| program),
+            Err(_) => bail!("the program never polled; it said: {}", fs::read_to_string(log)?),
+        }
+    }
+
+    fn spawn(mut self) -> anyhow::Result<Program> {
         let log = fs::File::create(self.folder.join("log"))?;
         self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         Ok(Program { child: self.command.spawn().context("the program cannot be started")? })

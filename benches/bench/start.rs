@@ -32,9 +32,7 @@ pub async fn measure() -> anyhow::Result<Section> {
     section.at_most("start to first poll, existing database", Unit::Milliseconds, 50.0, median(&mut again));
     section.at_most("start to first poll, no database yet", Unit::Milliseconds, 50.0, median(&mut fresh));
 
-    let poll = telegram.next_poll();
-    let program = Settings::new(&telegram, folder.path()).start()?;
-    poll.await?;
+    let program = Settings::new(&telegram, folder.path()).start(&telegram).await?;
     tokio::time::sleep(SETTLED).await;
     if let Some(rss) = program.memory("status", "VmRSS") {
         section.at_most("resident memory (VmRSS)", Unit::Megabytes, 20.0, rss);
@@ -48,10 +46,8 @@ pub async fn measure() -> anyhow::Result<Section> {
 }
 
 async fn to_first_poll(telegram: &Telegram, folder: &Path) -> anyhow::Result<f64> {
-    let poll = telegram.next_poll();
     let settings = Settings::new(telegram, folder);
     let since = Instant::now();
-    let _program = settings.start()?;
-    poll.await?;
+    let _program = settings.start(telegram).await?;
     Ok(millis(since.elapsed()))
 }

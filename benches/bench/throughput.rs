@@ -67,9 +67,8 @@ async fn fresh_database(server: &str, run: usize) -> anyhow::Result<String> {
 async fn backlog(database: &str, sqlite: bool) -> anyhow::Result<Rates> {
     let (telegram, mut sent) = Telegram::start().await?;
     let folder = tempfile::tempdir()?;
-    let poll = telegram.next_poll();
-    let _program = Settings::new(&telegram, folder.path()).with("DATABASE__URL", database).start()?;
-    poll.await?;
+    let settings = Settings::new(&telegram, folder.path()).with("DATABASE__URL", database);
+    let _program = settings.start(&telegram).await?;
     let total = CHATS * EACH;
     let since = Instant::now();
     telegram.people_write((0..total).map(|n| (1000 + n % CHATS, format!("hello, this is message {n}"))));
