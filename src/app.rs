@@ -73,7 +73,8 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
     };
     let attachments = Attachments::new(store.clone(), objects, limits);
     let turns = Arc::new(Turns::new(store.clone()));
-    let engine = Arc::new(engine(&config, prompts, &store, &attachments, &turns)?);
+    let darkroom = darkroom(&config);
+    let engine = Arc::new(engine(&config, prompts, &store, &attachments, &turns, &darkroom)?);
     let Some(default_agent) = engine.agents.first() else { bail!("no agent is configured") };
     let (agent_id, provider) = (default_agent.name.clone(), default_agent.provider.name());
 
@@ -88,8 +89,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
                 store: store.clone(),
                 attachments: attachments.clone(),
                 turns: turns.clone(),
-                darkroom: Darkroom::new(config.limits.edits_at_once, config.limits.edit_memory_bytes),
-                picture_limits: picture_limits(&config),
+                darkroom: darkroom.clone(),
                 agent_id: agent_id.clone(),
             };
             let server = web::bind(address, site).await?;
@@ -142,8 +142,10 @@ pub async fn open_access(config: &Config, store: &Store) -> anyhow::Result<Acces
     Ok(Access::open(store.clone(), allowed, config.telegram.allow_everyone).await?)
 }
 
-fn picture_limits(config: &Config) -> imaging::Limits {
-    imaging::Limits { max_pixels: config.attachments.max_pixels, ..imaging::Limits::default() }
+/// One room for all: edits, thumbnails of the page, views for models.
+fn darkroom(config: &Config) -> Darkroom {
+    let limits = imaging::Limits { max_pixels: config.attachments.max_pixels, ..imaging::Limits::default() };
+    Darkroom::new(config.limits.edits_at_once, config.limits.edit_memory_bytes, limits)
 }
 
 fn engine(
@@ -152,13 +154,9 @@ fn engine(
     store: &Store,
     attachments: &Attachments,
     turns: &Arc<Turns>,
+    darkroom: &Darkroom,
 ) -> anyhow::Result<Engine> {
-    let darkroom = Darkroom::new(config.limits.edits_at_once, config.limits.edit_memory_bytes);
-    let pictures = Arc::new(Pictures {
-        attachments: attachments.clone(),
-        darkroom: darkroom.clone(),
-        limits: picture_limits(config),
-    });
+    let pictures = Arc::new(Pictures { attachments: attachments.clone(), darkroom: darkroom.clone() });
     let mut agents = Vec::new();
     for agent in &config.agents {
         if let config::ToolChoice::Only(names) = &agent.tools
@@ -185,8 +183,7 @@ fn engine(
         attachments: attachments.clone(),
         turns: turns.clone(),
         prompts,
-        darkroom,
-        picture_limits: picture_limits(config),
+        darkroom: darkroom.clone(),
         bounds: Bounds {
             max_messages: i64::from(config.history.max_history_messages),
             max_age: TimeDelta::from_std(config.history.max_age())

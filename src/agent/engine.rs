@@ -10,7 +10,6 @@ use crate::{
     attachments::Attachments,
     context::{self, Bounds, ContextError},
     domain::{Answer, InterfaceType, NewMessage, PlannedSend, Role, Turn, TurnState},
-    imaging,
     prompts::Prompts,
     providers::Provider,
     store::{Finish, Store, StoreError},
@@ -42,7 +41,6 @@ pub struct Engine {
     pub turns: Arc<Turns>,
     pub prompts: Prompts,
     pub darkroom: Darkroom,
-    pub picture_limits: imaging::Limits,
     pub bounds: Bounds,
     /// Never empty; the first is the default.
     pub agents: Vec<Agent>,
@@ -146,7 +144,6 @@ impl Engine {
             scope: Scope::of_turn(turn),
             attachments: self.attachments.clone(),
             store: self.store.clone(),
-            limits: self.picture_limits,
             darkroom: self.darkroom.clone(),
         };
         Ok(steps::run(self, agent, turn, opening, &context).await?)

@@ -1,11 +1,7 @@
 //! Pictures as a model is shown them: downscaled, metadata-free, as a data URL.
 
 use crate::{
-    attachments::Attachments,
-    domain::Attachment,
-    imaging::{self, Limits},
-    providers::PictureSource,
-    tools::Darkroom,
+    attachments::Attachments, domain::Attachment, imaging, providers::PictureSource, tools::Darkroom,
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures::{FutureExt as _, future::BoxFuture};
@@ -17,18 +13,16 @@ const LONGEST_SIDE: u32 = 1280;
 pub struct Pictures {
     pub attachments: Attachments,
     pub darkroom: Darkroom,
-    pub limits: Limits,
 }
 
 impl PictureSource for Pictures {
     fn data_url<'a>(&'a self, attachment: &'a Attachment) -> BoxFuture<'a, Option<String>> {
         async move {
             let bytes = self.attachments.bytes(attachment).await.ok()?;
-            let limits = self.limits;
             let pixels = attachment.width? as u64 * attachment.height? as u64;
             let shown = self
                 .darkroom
-                .develop(pixels, move || imaging::downscale_for_view(&bytes, &limits, LONGEST_SIDE))
+                .develop(pixels, move |work| imaging::downscale_for_view(&bytes, work, LONGEST_SIDE))
                 .await
                 .inspect_err(|error| warn!(attachment = %attachment.attachment_id, %error, "cannot be shown to a model"))
                 .ok()?;

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, ImageResult};
 
 use super::probe::{read_header, refused};
-use super::{Format, ImagingError, Picture, geometry};
+use super::{Format, ImagingError, Picture, Work, geometry};
 
 /// How large a picture may be, opened or made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,9 @@ impl Limits {
 }
 
 /// Animations give their first frame.
-pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Picture, ImagingError> {
+pub fn decode(bytes: &[u8], work: &Work) -> Result<Picture, ImagingError> {
+    work.go_on()?;
+    let limits = &work.limits;
     let (format, stored) = read_header(bytes)?;
     let codec = match format {
         Format::Jpeg => ImageFormat::Jpeg,

@@ -31,6 +31,10 @@ pub enum ImagingError {
     #[error("{0}")]
     BadArgument(String),
 
+    /// Nobody waited for it any more.
+    #[error("The edit was stopped before it was done.")]
+    Stopped,
+
     #[error("The picture could not be processed. Try another edit, or another file.")]
     Failed { detail: String },
 }

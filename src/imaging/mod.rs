@@ -17,6 +17,7 @@ mod region;
 mod tests;
 mod text;
 mod view;
+mod work;
 
 pub use color::Color;
 pub use decode::{Limits, decode};
@@ -27,3 +28,4 @@ pub use picture::Picture;
 pub use probe::{Probe, probe};
 pub use region::{PixelRect, Region, RegionError};
 pub use view::{downscale_for_view, view};
+pub use work::{Stop, Work};

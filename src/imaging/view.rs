@@ -4,20 +4,20 @@ use image::DynamicImage;
 
 use super::encode::{jpeg, png};
 use super::ops::{ResizeTo, resize};
-use super::{Encoded, ImagingError, Limits, Picture, decode};
+use super::{Encoded, ImagingError, Picture, Work, decode};
 
 /// Artefacts at this quality are below what a model or a thumbnail shows.
 const VIEW_QUALITY: u8 = 85;
 
 /// A JPEG, or a PNG where something shines through, no side longer than `longest`. Never enlarged.
-pub fn downscale_for_view(bytes: &[u8], limits: &Limits, longest: u32) -> Result<Encoded, ImagingError> {
-    view(decode(bytes, limits)?, longest)
+pub fn downscale_for_view(bytes: &[u8], work: &Work, longest: u32) -> Result<Encoded, ImagingError> {
+    view(decode(bytes, work)?, longest, work)
 }
 
 /// The same for a picture already decoded.
-pub fn view(picture: Picture, longest: u32) -> Result<Encoded, ImagingError> {
+pub fn view(picture: Picture, longest: u32, work: &Work) -> Result<Encoded, ImagingError> {
     let picture = if picture.width().max(picture.height()) > longest {
-        resize(picture, ResizeTo::longest(longest)?, &Limits::default())?
+        resize(picture, ResizeTo::longest(longest)?, work)?
     } else {
         picture
     };

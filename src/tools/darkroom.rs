@@ -2,7 +2,7 @@
 //! panics kept inside. What is done there is the caller's.
 
 use super::ToolError;
-use crate::imaging::ImagingError;
+use crate::imaging::{ImagingError, Limits, Stop, Work};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -18,10 +18,20 @@ pub struct Darkroom {
     at_once: usize,
     /// In MiB, like the permits of `memory`.
     whole: u32,
+    limits: Limits,
+}
+
+/// Dropped with whoever waits, so that a time-out ends the work and not just the waiting.
+struct StopOnDrop(Stop);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.now();
+    }
 }
 
 impl Darkroom {
-    pub fn new(edits_at_once: usize, memory_bytes: u64) -> Self {
+    pub fn new(edits_at_once: usize, memory_bytes: u64, limits: Limits) -> Self {
         let at_once = edits_at_once.clamp(1, Semaphore::MAX_PERMITS);
         let most = u32::try_from(Semaphore::MAX_PERMITS).unwrap_or(u32::MAX);
         let whole = u32::try_from(memory_bytes / MIB).unwrap_or(most).clamp(1, most);
@@ -30,7 +40,12 @@ impl Darkroom {
             memory: Arc::new(Semaphore::new(whole as usize)),
             at_once,
             whole,
+            limits,
         }
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     pub fn at_once(&self) -> usize {
@@ -41,17 +56,19 @@ impl Darkroom {
     pub async fn develop<T: Send + 'static>(
         &self,
         pixels: u64,
-        work: impl FnOnce() -> Result<T, ImagingError> + Send + 'static,
+        edit: impl FnOnce(&Work) -> Result<T, ImagingError> + Send + 'static,
     ) -> Result<T, ToolError> {
-        let done = self.run(pixels.saturating_mul(BYTES_PER_PIXEL), work).await?;
+        let waiting = StopOnDrop(Stop::default());
+        let work = Work::new(self.limits, waiting.0.clone());
+        let done = self.run(pixels.saturating_mul(BYTES_PER_PIXEL), move || edit(&work)).await?;
         if let Err(ImagingError::Failed { detail } | ImagingError::Damaged { detail, .. }) = &done {
             tracing::debug!(detail, "a picture could not be edited");
         }
         Ok(done?)
     }
 
-    /// Runs anything slow that takes about so much memory. Work that nobody waits for any more still runs to its
-    /// end, and keeps its place until then: a thread cannot be stopped.
+    /// Runs anything slow that takes about so much memory. It keeps its place until it ends, even if nobody waits
+    /// for it any more: a thread cannot be stopped from outside.
     pub async fn run<T: Send + 'static>(
         &self,
         memory_bytes: u64,

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     attachments::NewFile,
     domain::{Attachment, AttachmentSource, Recipe},
-    imaging::{self, ImagingError, Limits, Picture},
+    imaging::{self, Encoded, ImagingError, Picture, Work},
     providers::ToolSpec,
 };
 use bytes::Bytes;
@@ -17,12 +17,10 @@ use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// What edits add to file names. An edit of an edit swaps it, so that names do not grow with every step.
-const SUFFIXES: [&str; 8] =
-    ["highlighted", "cropped", "rotated", "flipped", "resized", "grayscale", "sepia", "inverted"];
 const LONGEST_STEM: usize = 80;
 
-type Apply = dyn Fn(Picture, &Limits) -> Result<Picture, ImagingError> + Send + Sync;
+type Each = dyn Fn(Picture, &Work) -> Result<Picture, ImagingError> + Send + Sync;
+type Whole = dyn Fn(Bytes, &Work) -> Result<Encoded, ImagingError> + Send + Sync;
 /// How many pixels come of a picture of this width and height.
 type Canvas = dyn Fn(f64, f64) -> f64 + Send + Sync;
 
@@ -37,12 +35,29 @@ pub(super) struct Plan {
     pub images: Vec<String>,
     /// As in "Cropped 2 images."
     pub done: &'static str,
-    /// One of [`SUFFIXES`].
+    /// Added to the file's name. An edit of an edit swaps it, so that names do not grow with every step.
     pub suffix: &'static str,
     /// What was done, in a few words.
     pub description: String,
     pub canvas: Box<Canvas>,
-    pub apply: Box<Apply>,
+    pub making: Making,
+}
+
+/// How an edit makes its picture.
+#[derive(Clone)]
+pub(super) enum Making {
+    /// From pixels to pixels. An animation is edited frame by frame.
+    Each(Arc<Each>),
+    /// From a file to a file, for what is more than pixels: a format, a quality, metadata.
+    Whole(Arc<Whole>),
+}
+
+impl Making {
+    pub(super) fn each(
+        edit: impl Fn(Picture, &Work) -> Result<Picture, ImagingError> + Send + Sync + 'static,
+    ) -> Self {
+        Self::Each(Arc::new(edit))
+    }
 }
 
 /// For edits that do not enlarge.
@@ -69,7 +84,7 @@ impl Tool for EditTool {
                 context,
                 recipe: recipe(spec.name, &arguments),
                 canvas: plan.canvas,
-                apply: plan.apply.into(),
+                making: plan.making,
                 suffix: plan.suffix,
                 description: plan.description,
             };
@@ -96,7 +111,7 @@ struct Edit<'a> {
     context: &'a ToolContext,
     recipe: Recipe,
     canvas: Box<Canvas>,
-    apply: Arc<Apply>,
+    making: Making,
     suffix: &'static str,
     description: String,
 }
@@ -109,16 +124,18 @@ impl Edit<'_> {
     }
 
     async fn develop(&self, file: &Attachment) -> Result<Attachment, ToolError> {
-        let limits = self.context.limits;
         let pixels = self.pixels(file)?;
         let bytes = self.context.attachments.bytes(file).await?;
-        let apply = self.apply.clone();
-        let work = move || {
-            let picture = imaging::decode(&bytes, &limits)?;
-            drop(bytes);
-            imaging::encode(&apply(picture, &limits)?)
+        let making = self.making.clone();
+        let edit = move |work: &Work| match making {
+            Making::Each(edit) => {
+                let picture = imaging::decode(&bytes, work)?;
+                drop(bytes);
+                imaging::encode(&edit(picture, work)?)
+            }
+            Making::Whole(convert) => convert(bytes, work),
         };
-        let encoded = self.context.darkroom.develop(pixels, work).await?;
+        let encoded = self.context.darkroom.develop(pixels, edit).await?;
         let made = NewFile {
             bytes: Bytes::from(encoded.bytes),
             filename: Some(derived_name(file, self.suffix, encoded.extension)),
@@ -142,7 +159,7 @@ impl Edit<'_> {
         }
         let side = |side: Option<i64>| u32::try_from(side.unwrap_or_default()).unwrap_or(u32::MAX);
         let (width, height) = (side(file.width), side(file.height));
-        let limits = &self.context.limits;
+        let limits = self.context.darkroom.limits();
         limits.check(width, height)?;
         let before = u64::from(width) * u64::from(height);
         let after = (self.canvas)(f64::from(width), f64::from(height)) as u64;
@@ -159,7 +176,7 @@ fn derived_name(parent: &Attachment, suffix: &str, extension: &str) -> String {
     };
     let stem = match stem.rsplit_once('-') {
         // A person's own "hair-cropped.jpg" keeps its name.
-        Some((before, last)) if parent.recipe.is_some() && SUFFIXES.contains(&last) => before,
+        Some((before, last)) if parent.recipe.is_some() && !last.is_empty() => before,
         _ => stem,
     };
     let stem: String = stem.chars().take(LONGEST_STEM).collect();

@@ -35,7 +35,6 @@ pub struct ToolContext {
     pub scope: Scope,
     pub attachments: Attachments,
     pub store: Store,
-    pub limits: imaging::Limits,
     pub darkroom: Darkroom,
 }
 

@@ -39,8 +39,8 @@ async fn load(site: &Site, id: AttachmentId, size: Option<u32>) -> Result<Respon
     let attachment = found.ok_or(StatusCode::NOT_FOUND)?;
     let bytes = site.attachments.bytes(&attachment).await.map_err(|e| unavailable(&e))?;
     if let (Some(size), Some(width), Some(height)) = (size, attachment.width, attachment.height) {
-        let (limits, longest) = (site.picture_limits, size.clamp(16, 2048));
-        let work = move || imaging::downscale_for_view(&bytes, &limits, longest);
+        let longest = size.clamp(16, 2048);
+        let work = move |work: &imaging::Work| imaging::downscale_for_view(&bytes, work, longest);
         let small = site.darkroom.develop(width as u64 * height as u64, work).await;
         let small = small.map_err(|_| StatusCode::UNSUPPORTED_MEDIA_TYPE)?;
         return Ok(served(small.bytes.into(), small.mime, None));

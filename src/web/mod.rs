@@ -11,7 +11,6 @@ use crate::{
     agent::Turns,
     attachments::Attachments,
     domain::{Conversation, InterfaceType, UserId},
-    imaging,
     store::Store,
     tools::Darkroom,
 };
@@ -31,7 +30,6 @@ pub struct Site {
     pub attachments: Attachments,
     pub turns: Arc<Turns>,
     pub darkroom: Darkroom,
-    pub picture_limits: imaging::Limits,
     /// The agent that new turns go to.
     pub agent_id: String,
 }

@@ -54,8 +54,16 @@ impl Stage {
 
     /// Nothing the model was sent was against its rules.
     async fn clear(self) {
+        self.at_rest().await;
+    }
+
+    /// The same, and what is left once the bot has stopped: by then every send is written back.
+    async fn at_rest(self) -> (Store, Vec<Message>) {
         assert_eq!(self.model.refusals(), [""; 0]);
         self.bot.stop().await;
+        let store = self.settings.store().await;
+        let rows = rows_of(&store, &self.ann).await;
+        (store, rows)
     }
 }
 

@@ -5,7 +5,7 @@ use fast_image_resize::{PixelType, ResizeOptions, Resizer};
 use image::{ColorType, DynamicImage, ImageBuffer, Pixel};
 use serde::{Deserialize, Serialize};
 
-use crate::imaging::{ImagingError, Limits, Picture};
+use crate::imaging::{ImagingError, Picture, Work};
 
 /// How a picture meets a box of another shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -99,9 +99,9 @@ fn side(field: &str, value: f64) -> Result<u32, ImagingError> {
     Err(ImagingError::BadArgument(format!("{field} is {value}, but must be a number of pixels, 1 or more.")))
 }
 
-pub fn resize(picture: Picture, to: ResizeTo, limits: &Limits) -> Result<Picture, ImagingError> {
+pub fn resize(picture: Picture, to: ResizeTo, work: &Work) -> Result<Picture, ImagingError> {
     let (width, height) = to.apply(picture.width(), picture.height());
-    limits.check(width, height)?;
+    work.limits.check(width, height)?;
     if (width, height) == (picture.width(), picture.height()) {
         return Ok(picture);
     }
@@ -210,8 +210,7 @@ mod tests {
                 },
             );
         let small =
-            resize(Picture::new(half.into(), Format::Png), to(9, 9, Fit::Stretch), &Limits::default())
-                .unwrap();
+            resize(Picture::new(half.into(), Format::Png), to(9, 9, Fit::Stretch), &Work::default()).unwrap();
         for pixel in small.pixels().as_rgba8().unwrap().pixels() {
             assert!(pixel.0[3] < 8 || pixel.0[0] < 8, "red bled in: {pixel:?}");
         }
@@ -222,7 +221,7 @@ mod tests {
         let stripes =
             RgbaImage::from_fn(90, 30, |x, _| Rgba([if (30..60).contains(&x) { 255 } else { 0 }, 0, 0, 255]));
         let square =
-            resize(Picture::new(stripes.into(), Format::Png), to(30, 30, Fit::Fill), &Limits::default())
+            resize(Picture::new(stripes.into(), Format::Png), to(30, 30, Fit::Fill), &Work::default())
                 .unwrap();
         assert!(square.pixels().as_rgba8().unwrap().pixels().all(|p| p.0[0] > 200));
     }
@@ -231,7 +230,7 @@ mod tests {
     fn an_output_beyond_the_limits_is_refused_before_it_exists() {
         let dot = || Picture::new(RgbaImage::new(10, 10).into(), Format::Png);
         for wish in [to(50_000, 1, Fit::Stretch), to(20_000, 20_000, Fit::Stretch)] {
-            assert!(matches!(resize(dot(), wish, &Limits::default()), Err(ImagingError::TooLarge { .. })));
+            assert!(matches!(resize(dot(), wish, &Work::default()), Err(ImagingError::TooLarge { .. })));
         }
     }
 }

@@ -5,10 +5,10 @@ use image::{ImageBuffer, Pixel};
 
 use crate::imaging::geometry::{self, QuarterTurn};
 use crate::imaging::picture::{Sample, map_buffer};
-use crate::imaging::{Format, ImagingError, Limits, Picture};
+use crate::imaging::{Format, ImagingError, Picture, Work};
 
 /// The corners that appear are transparent where the output can say so, and white in a JPEG.
-pub fn rotate(picture: Picture, degrees: f64, limits: &Limits) -> Result<Picture, ImagingError> {
+pub fn rotate(picture: Picture, degrees: f64, work: &Work) -> Result<Picture, ImagingError> {
     if !degrees.is_finite() {
         return Err(ImagingError::BadArgument(format!(
             "degrees is {degrees}, but must be a number; positive turns clockwise."
@@ -25,7 +25,7 @@ pub fn rotate(picture: Picture, degrees: f64, limits: &Limits) -> Result<Picture
         picture.try_map(|pixels| geometry::quarter_turn(pixels, QuarterTurn::Anticlockwise))
     } else {
         let turn = Turn::new(&picture, degrees);
-        limits.check(turn.width, turn.height)?;
+        work.limits.check(turn.width, turn.height)?;
         let picture = if picture.target() == Format::Jpeg { picture } else { picture.into_alpha() };
         picture.try_map(|pixels| map_buffer!(pixels, |buffer, N| turn.apply::<_, N>(&buffer)))
     }
@@ -150,14 +150,14 @@ mod tests {
     }
 
     fn turned(source: Format, degrees: f64) -> Picture {
-        rotate(gradient(source), degrees, &Limits::default()).unwrap()
+        rotate(gradient(source), degrees, &Work::default()).unwrap()
     }
 
     #[test]
     fn four_quarter_turns_give_back_every_bit() {
         let mut picture = gradient(Format::Jpeg);
         for _ in 0..4 {
-            picture = rotate(picture, 90.0, &Limits::default()).unwrap();
+            picture = rotate(picture, 90.0, &Work::default()).unwrap();
         }
         assert_eq!(picture.pixels(), gradient(Format::Jpeg).pixels());
         assert_eq!(turned(Format::Jpeg, -90.0).pixels(), turned(Format::Jpeg, 270.0).pixels());
@@ -197,9 +197,9 @@ mod tests {
     #[test]
     fn a_canvas_beyond_the_limits_is_refused_before_it_exists() {
         let line = Picture::new(RgbImage::new(30_000, 10).into(), Format::Jpeg);
-        assert!(matches!(rotate(line, 45.0, &Limits::default()), Err(ImagingError::TooLarge { .. })));
+        assert!(matches!(rotate(line, 45.0, &Work::default()), Err(ImagingError::TooLarge { .. })));
         assert!(matches!(
-            rotate(gradient(Format::Png), f64::NAN, &Limits::default()),
+            rotate(gradient(Format::Png), f64::NAN, &Work::default()),
             Err(ImagingError::BadArgument(_))
         ));
     }

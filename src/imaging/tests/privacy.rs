@@ -19,9 +19,9 @@ fn an_edited_picture_says_nothing_of_where_it_was_taken() {
         "the source has a position"
     );
 
-    let picture = decode(&original, &Limits::default()).unwrap();
+    let picture = decode(&original, &Work::default()).unwrap();
     let flipped = encode(&flip(picture, Axis::Horizontal).unwrap()).unwrap().bytes;
-    let viewed = downscale_for_view(&original, &Limits::default(), 64).unwrap().bytes;
+    let viewed = downscale_for_view(&original, &Work::default(), 64).unwrap().bytes;
     for output in [flipped, viewed] {
         assert!(
             exif::Reader::new().read_from_container(&mut Cursor::new(&output)).is_err(),
@@ -36,7 +36,7 @@ fn no_output_carries_exif_or_xmp() {
     for name in
         ["exif_landscape_6.jpg", "jpeg_cmyk.jpg", "photo_chelsea.png", "webp_orientation_6.webp", "photo.tif"]
     {
-        let output = encode(&decode(&read(name), &Limits::default()).unwrap()).unwrap().bytes;
+        let output = encode(&decode(&read(name), &Work::default()).unwrap()).unwrap().bytes;
         for word in
             [&b"Exif\0\0"[..], b"eXIf", b"http://ns.adobe.com/xap", b"XML:com.adobe.xmp", b"Photoshop"]
         {
@@ -56,7 +56,7 @@ fn the_colour_profile_goes_along_so_that_colours_stay() {
         let original = read(name);
         let profile = profile_of(&original).expect("the source has a profile");
         assert_eq!(&profile[16..20], b"RGB ", "{name}");
-        let edited = flip(decode(&original, &Limits::default()).unwrap(), Axis::Horizontal).unwrap();
+        let edited = flip(decode(&original, &Work::default()).unwrap(), Axis::Horizontal).unwrap();
         assert_eq!(profile_of(&encode(&edited).unwrap().bytes), Some(profile), "{name}");
     }
 }
@@ -64,12 +64,12 @@ fn the_colour_profile_goes_along_so_that_colours_stay() {
 #[test]
 fn a_profile_that_no_longer_fits_the_pixels_stays_behind() {
     let gray =
-        filter(decode(&read("photo_rocket.jpg"), &Limits::default()).unwrap(), Filter::Grayscale).unwrap();
+        filter(decode(&read("photo_rocket.jpg"), &Work::default()).unwrap(), Filter::Grayscale).unwrap();
     assert_eq!(profile_of(&encode(&gray).unwrap().bytes), None);
 
     let mut cmyk = vec![0; 200];
     cmyk[16..20].copy_from_slice(b"CMYK");
     cmyk[36..40].copy_from_slice(b"acsp");
-    let photo = decode(&read("photo_rocket.jpg"), &Limits::default()).unwrap().with_icc(Some(cmyk));
+    let photo = decode(&read("photo_rocket.jpg"), &Work::default()).unwrap().with_icc(Some(cmyk));
     assert_eq!(profile_of(&encode(&photo).unwrap().bytes), None);
 }

@@ -49,8 +49,7 @@ impl World {
             scope: Scope::local(Conversation::new(InterfaceType::Web, "c1")),
             attachments,
             store,
-            limits: imaging::Limits::default(),
-            darkroom: Darkroom::new(2, 512 << 20),
+            darkroom: Darkroom::new(2, 512 << 20, imaging::Limits::default()),
         };
         Self { context, registry: Registry::new(), objects, _folder: folder }
     }
@@ -131,7 +130,7 @@ impl World {
 
     pub async fn picture(&self, file: &Attachment) -> imaging::Picture {
         let bytes = self.context.attachments.bytes(file).await.unwrap();
-        imaging::decode(&bytes, &self.context.limits).unwrap()
+        imaging::decode(&bytes, &imaging::Work::default()).unwrap()
     }
 
     pub async fn found(&self, id: AttachmentId) -> Attachment {

@@ -16,7 +16,7 @@ async fn every_message_of_a_turn_is_stored_as_it_happens_under_its_turn() {
     let photo = stage.ann.sends_photo(jpeg(64, 48), "turn it").await;
     let answer = stage.ann.next_message().await;
 
-    let rows = stage.rows().await;
+    let (store, rows) = stage.at_rest().await;
     let roles: Vec<Role> = rows.iter().map(|row| row.role).collect();
     assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Assistant]);
     let [asked, request, result, last] = rows.as_slice() else { unreachable!() };
@@ -40,12 +40,10 @@ async fn every_message_of_a_turn_is_stored_as_it_happens_under_its_turn() {
     assert_eq!((last.content.as_str(), &last.attachments), ("Turned.", &result.attachments));
     assert_eq!(last.interface_message_id, Some(answer.message_id.to_string()));
 
-    let store = stage.settings.store().await;
     let made = store.attachment(&asked.conversation, result.attachments[0]).await.unwrap().unwrap();
     assert_eq!(made.parents, asked.attachments);
     let recipe = made.recipe.expect("a recipe");
     assert_eq!((recipe.tool.as_str(), recipe.arguments), ("rotate_image", json!({ "degrees": 90 })));
-    stage.clear().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

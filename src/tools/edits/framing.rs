@@ -1,159 +1,21 @@
-//! The edits as the model sees them: what each takes, and which operation on pixels it stands for.
+//! What is in the frame and how it lies: crop, rotate, flip, resize.
 
-use super::{
-    Tool, ToolError,
-    arguments::{self, id_list, object, refused},
-    editing::{EditTool, Plan, same_canvas},
-    words,
-};
+use super::{CORNERS, Corners, images, region_properties};
 use crate::{
-    imaging::{
-        Color, Region, RegionError,
-        ops::{self, Axis, CropTo, Filter, Fit, Highlight, ResizeTo, Shape},
-    },
+    imaging::ops::{self, Axis, CropTo, Fit, ResizeTo},
     providers::ToolSpec,
+    tools::{
+        ToolError,
+        arguments::{self, object, refused},
+        editing::{Making, Plan, same_canvas},
+    },
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-const LONGEST_LABEL: u64 = 80;
-const MOST_REGIONS: u64 = 50;
 const LONGEST_SIDE: u32 = 30_000;
 
-pub(super) fn tools() -> Vec<Box<dyn Tool>> {
-    let edits = [
-        EditTool { spec: highlight_spec, plan: highlight },
-        EditTool { spec: crop_spec, plan: crop },
-        EditTool { spec: rotate_spec, plan: rotate },
-        EditTool { spec: flip_spec, plan: flip },
-        EditTool { spec: resize_spec, plan: resize },
-        EditTool { spec: filter_spec, plan: filter },
-    ];
-    edits.map(|edit| Box::new(edit) as Box<dyn Tool>).into()
-}
-
-fn images() -> Value {
-    id_list("Attachment ids of the images to edit; each gives one new image, in the same order.")
-}
-
-fn region_properties() -> Value {
-    let side = |what: &str| json!({"type": "number", "minimum": 0, "maximum": 1000, "description": what});
-    json!({
-        "left": side("Left edge, in thousandths of the width."),
-        "top": side("Top edge, in thousandths of the height."),
-        "right": side("Right edge; greater than left."),
-        "bottom": side("Bottom edge; greater than top."),
-    })
-}
-
-const CORNERS: [&str; 4] = ["left", "top", "right", "bottom"];
-
-#[derive(Deserialize)]
-struct Corners {
-    left: f64,
-    top: f64,
-    right: f64,
-    bottom: f64,
-}
-
-impl Corners {
-    fn region(&self, at: &str) -> Result<Region, ToolError> {
-        Region::new(self.left, self.top, self.right, self.bottom)
-            .map_err(|error: RegionError| refused(format!("{at}: {error}")))
-    }
-}
-
-fn highlight_spec() -> ToolSpec {
-    let mut region = region_properties();
-    region["label"] = json!({
-        "type": "string",
-        "maxLength": LONGEST_LABEL,
-        "description": "A few words written beside the mark.",
-    });
-    region["color"] = json!({
-        "type": "string",
-        "default": "red",
-        "description": "A color name, #rrggbb or rgb(r, g, b).",
-    });
-    region["shape"] = json!({
-        "type": "string",
-        "enum": ["rectangle", "ellipse", "spotlight"],
-        "default": "rectangle",
-        "description": "spotlight darkens everything else.",
-    });
-    region["thickness"] = json!({
-        "type": "number",
-        "minimum": 1,
-        "maximum": 100,
-        "default": 6,
-        "description": "Of the outline, in thousandths of the shorter side.",
-    });
-    ToolSpec {
-        name: "highlight_image",
-        description: "Marks parts of images with an outline or a spotlight and, if wanted, a label. Regions are in \
-                      thousandths (0-1000) of the upright image: look at the image first to know where things are.",
-        parameters: object(
-            json!({
-                "images": images(),
-                "regions": {
-                    "type": "array",
-                    "items": object(region, &CORNERS),
-                    "minItems": 1,
-                    "maxItems": MOST_REGIONS,
-                    "description": "The parts to mark, the same on every image.",
-                },
-            }),
-            &["images", "regions"],
-        ),
-    }
-}
-
-fn highlight(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
-    #[derive(Deserialize)]
-    struct Arguments {
-        images: Vec<String>,
-        regions: Vec<Marked>,
-    }
-    #[derive(Deserialize)]
-    struct Marked {
-        #[serde(flatten)]
-        corners: Corners,
-        label: Option<String>,
-        color: Option<String>,
-        #[serde(default)]
-        shape: Shape,
-        thickness: Option<f64>,
-    }
-    let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
-    let mut marks = Vec::new();
-    for (index, marked) in asked.regions.into_iter().enumerate() {
-        let at = format!("regions[{index}]");
-        let color = marked.color.as_deref().map(Color::parse).transpose();
-        marks.push(Highlight {
-            region: marked.corners.region(&at)?,
-            label: marked.label.filter(|label| !label.trim().is_empty()),
-            color: color.map_err(|error| refused(format!("{at}.color: {error}")))?.unwrap_or_default(),
-            shape: marked.shape,
-            thickness: marked.thickness,
-        });
-    }
-    let labels: Vec<_> = marks.iter().filter_map(|mark| mark.label.as_deref()).collect();
-    let description = if labels.is_empty() {
-        format!("{} highlighted", words::count(marks.len(), "region"))
-    } else {
-        words::shortened(&format!("highlighted: {}", labels.join(", ")), 200)
-    };
-    Ok(Plan {
-        images: asked.images,
-        done: "Highlighted",
-        suffix: "highlighted",
-        description,
-        canvas: same_canvas(),
-        apply: Box::new(move |picture, _| ops::highlight(picture, &marks)),
-    })
-}
-
-fn crop_spec() -> ToolSpec {
+pub(super) fn crop_spec() -> ToolSpec {
     let mut region = object(region_properties(), &CORNERS);
     region["description"] = "The part to keep, in thousandths (0-1000) of the upright image.".into();
     ToolSpec {
@@ -175,7 +37,7 @@ fn crop_spec() -> ToolSpec {
     }
 }
 
-fn crop(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
+pub(super) fn crop(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
     #[derive(Deserialize)]
     struct Arguments {
         images: Vec<String>,
@@ -209,11 +71,11 @@ fn crop(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
         suffix: "cropped",
         description,
         canvas: same_canvas(),
-        apply: Box::new(move |picture, _| ops::crop(picture, to)),
+        making: Making::each(move |picture, _| ops::crop(picture, to)),
     })
 }
 
-fn rotate_spec() -> ToolSpec {
+pub(super) fn rotate_spec() -> ToolSpec {
     ToolSpec {
         name: "rotate_image",
         description: "Turns images clockwise. 90, 180 and 270 lose nothing; other angles enlarge the frame to hold \
@@ -233,7 +95,7 @@ fn rotate_spec() -> ToolSpec {
     }
 }
 
-fn rotate(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
+pub(super) fn rotate(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
     #[derive(Deserialize)]
     struct Arguments {
         images: Vec<String>,
@@ -255,11 +117,11 @@ fn rotate(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
         suffix: "rotated",
         description: format!("rotated by {degrees} degrees"),
         canvas: Box::new(move |width, height| (width * cos + height * sin) * (width * sin + height * cos)),
-        apply: Box::new(move |picture, limits| ops::rotate(picture, degrees, limits)),
+        making: Making::each(move |picture, work| ops::rotate(picture, degrees, work)),
     })
 }
 
-fn flip_spec() -> ToolSpec {
+pub(super) fn flip_spec() -> ToolSpec {
     ToolSpec {
         name: "flip_image",
         description: "Mirrors images.",
@@ -277,7 +139,7 @@ fn flip_spec() -> ToolSpec {
     }
 }
 
-fn flip(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
+pub(super) fn flip(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
     #[derive(Deserialize)]
     struct Arguments {
         images: Vec<String>,
@@ -295,11 +157,11 @@ fn flip(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
         suffix: "flipped",
         description: description.to_owned(),
         canvas: same_canvas(),
-        apply: Box::new(move |picture, _| ops::flip(picture, direction)),
+        making: Making::each(move |picture, _| ops::flip(picture, direction)),
     })
 }
 
-fn resize_spec() -> ToolSpec {
+pub(super) fn resize_spec() -> ToolSpec {
     let side =
         |what: &str| json!({"type": "integer", "minimum": 1, "maximum": LONGEST_SIDE, "description": what});
     ToolSpec {
@@ -330,7 +192,7 @@ fn resize_spec() -> ToolSpec {
     }
 }
 
-fn resize(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
+pub(super) fn resize(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
     #[derive(Deserialize)]
     struct Arguments {
         images: Vec<String>,
@@ -368,43 +230,6 @@ fn resize(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
         suffix: "resized",
         description,
         canvas: Box::new(canvas),
-        apply: Box::new(move |picture, limits| ops::resize(picture, to, limits)),
-    })
-}
-
-fn filter_spec() -> ToolSpec {
-    ToolSpec {
-        name: "filter_image",
-        description: "Gives images another look: grayscale (black and white), sepia, or inverted colors.",
-        parameters: object(
-            json!({
-                "images": images(),
-                "filter": {"type": "string", "enum": ["grayscale", "sepia", "invert"]},
-            }),
-            &["images", "filter"],
-        ),
-    }
-}
-
-fn filter(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
-    #[derive(Deserialize)]
-    struct Arguments {
-        images: Vec<String>,
-        filter: Filter,
-    }
-    let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
-    let filter = asked.filter;
-    let (suffix, description) = match filter {
-        Filter::Grayscale => ("grayscale", "in shades of gray"),
-        Filter::Sepia => ("sepia", "in sepia"),
-        Filter::Invert => ("inverted", "with inverted colors"),
-    };
-    Ok(Plan {
-        images: asked.images,
-        done: "Filtered",
-        suffix,
-        description: description.to_owned(),
-        canvas: same_canvas(),
-        apply: Box::new(move |picture, _| ops::filter(picture, filter)),
+        making: Making::each(move |picture, work| ops::resize(picture, to, work)),
     })
 }

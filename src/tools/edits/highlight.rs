@@ -1,0 +1,111 @@
+//! Marks on parts of images.
+
+use super::{CORNERS, Corners, images, region_properties};
+use crate::{
+    imaging::{
+        Color,
+        ops::{self, Highlight, Shape},
+    },
+    providers::ToolSpec,
+    tools::{
+        ToolError,
+        arguments::{self, object, refused},
+        editing::{Making, Plan, same_canvas},
+        words,
+    },
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+const LONGEST_LABEL: u64 = 80;
+const MOST_REGIONS: u64 = 50;
+
+pub(super) fn highlight_spec() -> ToolSpec {
+    let mut region = region_properties();
+    region["label"] = json!({
+        "type": "string",
+        "maxLength": LONGEST_LABEL,
+        "description": "A few words written beside the mark.",
+    });
+    region["color"] = json!({
+        "type": "string",
+        "default": "red",
+        "description": "A color name, #rrggbb or rgb(r, g, b).",
+    });
+    region["shape"] = json!({
+        "type": "string",
+        "enum": ["rectangle", "ellipse", "spotlight"],
+        "default": "rectangle",
+        "description": "spotlight darkens everything else.",
+    });
+    region["thickness"] = json!({
+        "type": "number",
+        "minimum": 1,
+        "maximum": 100,
+        "default": 6,
+        "description": "Of the outline, in thousandths of the shorter side.",
+    });
+    ToolSpec {
+        name: "highlight_image",
+        description: "Marks parts of images with an outline or a spotlight and, if wanted, a label. Regions are in \
+                      thousandths (0-1000) of the upright image: look at the image first to know where things are.",
+        parameters: object(
+            json!({
+                "images": images(),
+                "regions": {
+                    "type": "array",
+                    "items": object(region, &CORNERS),
+                    "minItems": 1,
+                    "maxItems": MOST_REGIONS,
+                    "description": "The parts to mark, the same on every image.",
+                },
+            }),
+            &["images", "regions"],
+        ),
+    }
+}
+
+pub(super) fn highlight(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
+    #[derive(Deserialize)]
+    struct Arguments {
+        images: Vec<String>,
+        regions: Vec<Marked>,
+    }
+    #[derive(Deserialize)]
+    struct Marked {
+        #[serde(flatten)]
+        corners: Corners,
+        label: Option<String>,
+        color: Option<String>,
+        #[serde(default)]
+        shape: Shape,
+        thickness: Option<f64>,
+    }
+    let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
+    let mut marks = Vec::new();
+    for (index, marked) in asked.regions.into_iter().enumerate() {
+        let at = format!("regions[{index}]");
+        let color = marked.color.as_deref().map(Color::parse).transpose();
+        marks.push(Highlight {
+            region: marked.corners.region(&at)?,
+            label: marked.label.filter(|label| !label.trim().is_empty()),
+            color: color.map_err(|error| refused(format!("{at}.color: {error}")))?.unwrap_or_default(),
+            shape: marked.shape,
+            thickness: marked.thickness,
+        });
+    }
+    let labels: Vec<_> = marks.iter().filter_map(|mark| mark.label.as_deref()).collect();
+    let description = if labels.is_empty() {
+        format!("{} highlighted", words::count(marks.len(), "region"))
+    } else {
+        words::shortened(&format!("highlighted: {}", labels.join(", ")), 200)
+    };
+    Ok(Plan {
+        images: asked.images,
+        done: "Highlighted",
+        suffix: "highlighted",
+        description,
+        canvas: same_canvas(),
+        making: Making::each(move |picture, _| ops::highlight(picture, &marks)),
+    })
+}
