@@ -125,7 +125,7 @@ impl Edit<'_> {
 
     async fn develop(&self, file: &Attachment) -> Result<Attachment, ToolError> {
         let pixels = self.pixels(file)?;
-        let bytes = self.context.attachments.bytes(file).await?;
+        let bytes = self.context.bytes(file).await?;
         let making = self.making.clone();
         let edit = move |work: &Work| match making {
             Making::Each(edit) => {

@@ -26,6 +26,7 @@ use crate::{
     providers::ToolSpec,
     store::Store,
 };
+use bytes::Bytes;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
@@ -36,6 +37,13 @@ pub struct ToolContext {
     pub attachments: Attachments,
     pub store: Store,
     pub darkroom: Darkroom,
+}
+
+impl ToolContext {
+    /// The full bytes of a file of this conversation.
+    pub async fn bytes(&self, file: &Attachment) -> Result<Bytes, ToolError> {
+        Ok(self.attachments.bytes(file).await?)
+    }
 }
 
 // There are at most twenty at a time, so a box would save nothing worth its noise.

@@ -91,7 +91,7 @@ impl Tool for ReadTextAttachment {
             if !plain_text::may_be_text(&file.mime_type) {
                 return Err(no_text(&file));
             }
-            let bytes = context.attachments.bytes(&file).await?;
+            let bytes = context.bytes(&file).await?;
             let memory = bytes.len() as u64 * 3;
             let read = move || plain_text::decode(&bytes).map(|text| wish.page(&text));
             let page = context.darkroom.run(memory, read).await?;
