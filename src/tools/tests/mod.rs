@@ -5,6 +5,7 @@ mod darkroom;
 mod edits;
 mod files;
 mod history;
+mod prints;
 mod read_text;
 mod registry;
 
@@ -112,6 +113,10 @@ impl World {
     /// What a call that must succeed made, filed as the agent does it.
     pub async fn makes(&self, tool: &str, arguments: Value) -> Vec<Attachment> {
         let called = self.call(tool, arguments).await;
+        self.keep_made(called).await
+    }
+
+    pub async fn keep_made(&self, called: Called) -> Vec<Attachment> {
         assert!(!called.failed, "{}", called.text);
         let made: Vec<_> = called
             .outputs
