@@ -2,7 +2,8 @@
 
 use image::DynamicImage;
 
-use super::{Format, ImagingError};
+use super::quality::Compression;
+use super::{Format, ImagingError, profile};
 
 /// Pixels are 8 or 16 bits deep, gray or colour, with or without alpha; never floating point.
 #[derive(Debug, Clone)]
@@ -11,6 +12,7 @@ pub struct Picture {
     source: Format,
     /// Kept so that wide-gamut photos look the same after an edit; see [`encode`](super::encode).
     pub(super) icc: Option<Vec<u8>>,
+    pub(super) compression: Compression,
 }
 
 impl Picture {
@@ -21,11 +23,15 @@ impl Picture {
             DynamicImage::ImageRgba32F(_) => DynamicImage::ImageRgba16(pixels.into_rgba16()),
             other => other,
         };
-        Self { pixels, source, icc: None }
+        Self { pixels, source, icc: None, compression: Compression::usual(source) }
     }
 
     pub(super) fn with_icc(self, icc: Option<Vec<u8>>) -> Self {
         Self { icc, ..self }
+    }
+
+    pub(super) fn with_compression(self, compression: Compression) -> Self {
+        Self { compression, ..self }
     }
 
     pub fn width(&self) -> u32 {
@@ -50,8 +56,8 @@ impl Picture {
 
     /// The format [`encode`](super::encode) will write: JPEG for photos, PNG for everything that would suffer.
     pub fn target(&self) -> Format {
-        match self.source {
-            Format::Jpeg | Format::WebP | Format::Heic | Format::Avif if !self.has_alpha() => Format::Jpeg,
+        match self.compression {
+            Compression::Jpeg(_) | Compression::Lossy if !self.has_alpha() => Format::Jpeg,
             _ => Format::Png,
         }
     }
@@ -66,6 +72,11 @@ impl Picture {
 
     /// Gray pixels become colour ones of the same depth, so that colour can be drawn on them.
     pub(super) fn into_color(mut self) -> Self {
+        if !self.pixels.color().has_color()
+            && let Some(gray) = self.icc.take()
+        {
+            self.pixels = profile::grays_to_srgb(&self.pixels, &gray).unwrap_or(self.pixels);
+        }
         self.pixels = match self.pixels {
             gray @ DynamicImage::ImageLuma8(_) => gray.into_rgb8().into(),
             gray @ DynamicImage::ImageLumaA8(_) => gray.into_rgba8().into(),

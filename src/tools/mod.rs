@@ -7,6 +7,7 @@ mod editing;
 mod edits;
 mod files;
 mod history;
+mod info;
 mod outcome;
 mod plain_text;
 mod read_text;
