@@ -7,7 +7,7 @@ use image::DynamicImage;
 use serde::Deserialize;
 
 use super::encode::{self, JPEG_MAX_SIDE, fitted};
-use super::ops::{ResizeTo, resize};
+use super::ops::{ResizeTo, resized};
 use super::probe::read_header;
 use super::{Encoded, Format, ImagingError, Picture, Work, decode, metadata, palette, profile, strip};
 
@@ -250,7 +250,7 @@ impl Making<'_> {
             if side < f64::from(SMALLEST_SIDE) {
                 return Err(ImagingError::BadArgument(self.impossible()));
             }
-            let smaller = resize(picture.clone(), ResizeTo::longest(side as u32)?, self.work)?;
+            let smaller = resized(picture, ResizeTo::longest(side as u32)?, self.work)?;
             if let Some((encoded, quality)) = self.within(&smaller, best, most)? {
                 notes.push(format!(
                     "Scaled down from {}×{} to {}×{}",

@@ -31,9 +31,7 @@ impl Encoded {
 
 pub fn encode(picture: &Picture) -> Result<Encoded, ImagingError> {
     match picture.target() {
-        Format::Jpeg if picture.width().max(picture.height()) <= JPEG_MAX_SIDE => {
-            jpeg(picture, picture.compression.edit_quality())
-        }
+        Format::Jpeg => jpeg(picture, picture.compression.edit_quality()),
         _ => png(picture),
     }
 }

@@ -2,6 +2,7 @@
 
 use image::DynamicImage;
 
+use super::encode::JPEG_MAX_SIDE;
 use super::quality::Compression;
 use super::{Format, ImagingError, profile};
 
@@ -42,6 +43,11 @@ impl Picture {
         self.pixels.height()
     }
 
+    /// How much memory the pixels take.
+    pub fn bytes(&self) -> u64 {
+        self.pixels.as_bytes().len() as u64
+    }
+
     pub fn source(&self) -> Format {
         self.source
     }
@@ -57,9 +63,15 @@ impl Picture {
     /// The format [`encode`](super::encode) will write: JPEG for photos, PNG for everything that would suffer.
     pub fn target(&self) -> Format {
         match self.compression {
-            Compression::Jpeg(_) | Compression::Lossy if !self.has_alpha() => Format::Jpeg,
+            Compression::Jpeg(_) | Compression::Lossy if !self.has_alpha() && self.fits_jpeg() => {
+                Format::Jpeg
+            }
             _ => Format::Png,
         }
+    }
+
+    fn fits_jpeg(&self) -> bool {
+        self.width().max(self.height()) <= JPEG_MAX_SIDE
     }
 
     /// Replaces the pixels, keeping what the picture knows of its origin.
@@ -68,6 +80,11 @@ impl Picture {
         edit: impl FnOnce(DynamicImage) -> Result<DynamicImage, ImagingError>,
     ) -> Result<Self, ImagingError> {
         Ok(Self { pixels: edit(self.pixels)?, ..self })
+    }
+
+    /// Other pixels of the same origin.
+    pub(super) fn with_pixels(&self, pixels: DynamicImage) -> Self {
+        Self { pixels, source: self.source, icc: self.icc.clone(), compression: self.compression }
     }
 
     /// Gray pixels become colour ones of the same depth, so that colour can be drawn on them.
