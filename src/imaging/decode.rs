@@ -8,7 +8,7 @@ use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, Im
 
 use super::probe::{read_header, refused};
 use super::quality::Compression;
-use super::{Format, ImagingError, Picture, Work, geometry, profile};
+use super::{Format, ImagingError, Picture, Work, geometry, metadata, profile};
 
 /// How large a picture may be, opened or made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +61,10 @@ pub fn decode(bytes: &[u8], work: &Work) -> Result<Picture, ImagingError> {
                     }
                     other => refused(format, other),
                 })?;
+            let icc = match format {
+                Format::Tiff => icc.or_else(|| metadata::tiff_profile(bytes)),
+                _ => icc,
+            };
             (geometry::orient(pixels, stored.orientation)?, icc)
         }
         None => read_heic(bytes, work)?,
