@@ -7,9 +7,9 @@ mod highlight;
 mod resize;
 mod rotate;
 
-pub use crop::{Aspect, CropTo, crop};
+pub use crop::{Around, Aspect, Borders, CropTo, Tolerance, borders, crop};
 pub use filter::{Filter, filter};
 pub use flip::{Axis, flip};
 pub use highlight::{Highlight, Shape, highlight};
 pub use resize::{Fit, ResizeTo, resize};
-pub use rotate::rotate;
+pub use rotate::{Corners, rotate};

@@ -4,6 +4,7 @@ mod bad_arguments;
 mod darkroom;
 mod edits;
 mod files;
+mod framing;
 mod history;
 mod read_text;
 mod registry;
