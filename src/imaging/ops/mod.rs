@@ -11,5 +11,6 @@ pub use crop::{Around, Aspect, Borders, CropTo, Tolerance, borders, crop};
 pub use filter::{Filter, filter};
 pub use flip::{Axis, flip};
 pub use highlight::{Highlight, Shape, highlight};
+pub(super) use resize::resized;
 pub use resize::{Fit, ResizeTo, resize};
 pub use rotate::{Corners, rotate};
