@@ -2,17 +2,27 @@
 //! Nothing here knows of chats, stores, tools or async; callers put it on a blocking thread.
 
 mod color;
+mod convert;
 mod decode;
 mod encode;
 mod error;
 mod format;
 mod geometry;
 mod header;
+#[cfg(feature = "heic")]
+mod heic;
+pub mod info;
+mod metadata;
 pub mod ops;
 mod paint;
+mod palette;
 mod picture;
 mod probe;
+mod profile;
+mod quality;
 mod region;
+mod segments;
+mod strip;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -20,6 +30,7 @@ mod view;
 mod work;
 
 pub use color::Color;
+pub use convert::{Conversion, Metadata, Target, convert};
 pub use decode::{Limits, decode};
 pub use encode::{Encoded, encode};
 pub use error::ImagingError;

@@ -27,7 +27,7 @@ pub fn view(picture: &Picture, longest: u32, work: &Work) -> Result<Encoded, Ima
 }
 
 /// Many files carry an alpha channel that hides nothing.
-fn is_opaque(pixels: &DynamicImage) -> bool {
+pub(super) fn is_opaque(pixels: &DynamicImage) -> bool {
     match pixels {
         DynamicImage::ImageRgba8(buffer) => buffer.pixels().all(|p| p.0[3] == u8::MAX),
         DynamicImage::ImageLumaA8(buffer) => buffer.pixels().all(|p| p.0[1] == u8::MAX),

@@ -1,6 +1,7 @@
 //! The edits as the model sees them, one file per family: what each takes, and which operation on pixels it
 //! stands for. What families share (images, regions) is here; the path from arguments to files is in `editing`.
 
+mod convert;
 mod framing;
 mod highlight;
 mod looks;
@@ -28,6 +29,7 @@ fn all() -> Vec<EditTool> {
         EditTool { spec: framing::flip_spec, plan: framing::flip },
         EditTool { spec: framing::resize_spec, plan: framing::resize },
         EditTool { spec: looks::filter_spec, plan: looks::filter },
+        EditTool { spec: convert::convert_spec, plan: convert::convert },
     ]
 }
 
