@@ -5,7 +5,7 @@ use image::metadata::Orientation;
 use image::{DynamicImage, ImageBuffer};
 
 use super::picture::map_buffer;
-use super::{ImagingError, PixelRect};
+use super::{ImagingError, PixelRect, spare};
 
 /// How many rows of a quarter turn are turned at a time: enough for runs worth copying, few enough for the cache.
 const BAND: usize = 64;
@@ -160,22 +160,34 @@ fn rearrange_runs<T: Copy, const N: usize>(pixels: &mut [[T; N]], source: impl F
     }
 }
 
-/// Keeps `rect`, which must lie inside. The rows slide together in the buffer they are in: a fresh one would
-/// cost more in page faults than the copy.
+/// Keeps `rect`, which must lie inside. The rows slide together in the buffer they are in, because a fresh one would
+/// cost more in page faults than the copy; but a small part does not hold on to the memory of the whole.
 pub(super) fn cut(pixels: DynamicImage, rect: PixelRect) -> Result<DynamicImage, ImagingError> {
+    if rect.right() > pixels.width() || rect.bottom() > pixels.height() {
+        return Err(ImagingError::failed("a cut outside of the picture"));
+    }
+    let share = f64::from(rect.width) * f64::from(rect.height)
+        / (f64::from(pixels.width()) * f64::from(pixels.height()));
+    let rows = rect.y as usize..rect.bottom() as usize;
+    if share < 0.5 {
+        let part = map_buffer!(&pixels, |buffer, N| {
+            let (stride, left, row) =
+                (buffer.width() as usize * N, rect.x as usize * N, rect.width as usize * N);
+            let mut samples = Vec::with_capacity(rows.len() * row);
+            rows.for_each(|y| samples.extend_from_slice(&buffer.as_raw()[y * stride + left..][..row]));
+            ImageBuffer::from_raw(rect.width, rect.height, samples)
+        });
+        spare::keep(pixels);
+        return part;
+    }
     map_buffer!(pixels, |buffer, N| {
-        let stride = buffer.width() as usize * N;
-        let (left, row) = (rect.x as usize * N, rect.width as usize * N);
-        let inside = rect.right() <= buffer.width() && rect.bottom() <= buffer.height();
+        let (stride, left, row) = (buffer.width() as usize * N, rect.x as usize * N, rect.width as usize * N);
         let mut samples = buffer.into_raw();
-        if inside {
-            for y in 0..rect.height as usize {
-                let start = (rect.y as usize + y) * stride + left;
-                samples.copy_within(start..start + row, y * row);
-            }
-            samples.truncate(rect.height as usize * row);
+        for (to, y) in rows.enumerate() {
+            samples.copy_within(y * stride + left..y * stride + left + row, to * row);
         }
-        ImageBuffer::from_raw(rect.width, rect.height, samples).filter(|_| inside)
+        samples.truncate(rect.height as usize * row);
+        ImageBuffer::from_raw(rect.width, rect.height, samples)
     })
 }
 

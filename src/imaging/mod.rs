@@ -12,6 +12,7 @@ mod header;
 #[cfg(feature = "heic")]
 mod heic;
 pub mod info;
+mod jpeg;
 mod metadata;
 pub mod ops;
 mod paint;
@@ -22,6 +23,8 @@ mod profile;
 mod quality;
 mod region;
 mod segments;
+mod shortcut;
+mod spare;
 mod strip;
 #[cfg(test)]
 mod tests;
@@ -38,5 +41,7 @@ pub use format::Format;
 pub use picture::Picture;
 pub use probe::{Probe, probe};
 pub use region::{PixelRect, Region, RegionError};
+pub use shortcut::crop_file;
+pub use spare::reuse;
 pub use view::{downscale_for_view, view};
 pub use work::{Stop, Work};
