@@ -1,6 +1,7 @@
 //! Pixels only: pure, synchronous code from bytes to bytes (probe, limits, codecs, ops).
 //! Nothing here knows of chats, stores, tools or async; callers put it on a blocking thread.
 
+mod blur;
 mod color;
 mod decode;
 mod encode;
@@ -11,6 +12,7 @@ mod header;
 pub mod ops;
 mod paint;
 mod picture;
+mod pixelwise;
 mod probe;
 mod region;
 #[cfg(test)]

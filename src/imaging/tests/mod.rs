@@ -2,7 +2,9 @@
 
 mod corpus;
 mod highlights;
+mod looks;
 mod privacy;
+mod redactions;
 
 use std::path::PathBuf;
 

@@ -4,6 +4,7 @@
 mod framing;
 mod highlight;
 mod looks;
+mod redact;
 
 use super::{
     Tool, ToolError,
@@ -21,7 +22,9 @@ pub(super) fn tools() -> Vec<Box<dyn Tool>> {
         EditTool { spec: framing::rotate_spec, plan: framing::rotate },
         EditTool { spec: framing::flip_spec, plan: framing::flip },
         EditTool { spec: framing::resize_spec, plan: framing::resize },
+        EditTool { spec: looks::adjust_spec, plan: looks::adjust },
         EditTool { spec: looks::filter_spec, plan: looks::filter },
+        EditTool { spec: redact::redact_spec, plan: redact::redact },
     ];
     edits.map(|edit| Box::new(edit) as Box<dyn Tool>).into()
 }
