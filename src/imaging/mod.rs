@@ -1,6 +1,7 @@
 //! Pixels only: pure, synchronous code from bytes to bytes (probe, limits, codecs, ops).
 //! Nothing here knows of chats, stores, tools or async; callers put it on a blocking thread.
 
+mod blur;
 mod color;
 mod convert;
 mod decode;
@@ -18,6 +19,7 @@ pub mod ops;
 mod paint;
 mod palette;
 mod picture;
+mod pixelwise;
 mod probe;
 mod profile;
 mod quality;

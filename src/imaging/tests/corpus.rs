@@ -192,9 +192,9 @@ fn every_file_goes_through_every_edit() {
         ("flip", Box::new(|p| flip(p, Axis::Vertical))),
         ("mirror", Box::new(|p| flip(p, Axis::Horizontal))),
         ("resize", Box::new(|p| resize(p, ResizeTo::longest(77).unwrap(), &limits))),
-        ("gray", Box::new(|p| filter(p, Filter::Grayscale))),
-        ("sepia", Box::new(|p| filter(p, Filter::Sepia))),
-        ("invert", Box::new(|p| filter(p, Filter::Invert))),
+        ("gray", Box::new(|p| filter(p, Filter::Grayscale, &limits))),
+        ("sepia", Box::new(|p| filter(p, Filter::Sepia, &limits))),
+        ("invert", Box::new(|p| filter(p, Filter::Invert, &limits))),
     ];
     for (name, expect) in FILES {
         // The large ones prove nothing more here and take long without optimisation.
