@@ -8,7 +8,7 @@ use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, Im
 
 use super::probe::{read_header, refused};
 use super::quality::Compression;
-use super::{Format, ImagingError, Picture, Work, geometry, metadata, profile};
+use super::{Format, ImagingError, Picture, Work, geometry, jpeg, metadata, profile};
 
 /// How large a picture may be, opened or made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +44,15 @@ impl Limits {
 /// Animations give their first frame. Of the ways in which a PNG can tell its colours only a profile is heeded:
 /// gamma and primaries are mostly written by accident, and browsers disagree on them.
 pub fn decode(bytes: &[u8], work: &Work) -> Result<Picture, ImagingError> {
+    decode_rows(bytes, None, work)
+}
+
+/// At least so many rows from the top of a picture that is stored upright, and all of them where that is no faster.
+pub(super) fn decode_top(bytes: &[u8], rows: u32, work: &Work) -> Result<Picture, ImagingError> {
+    decode_rows(bytes, Some(rows), work)
+}
+
+fn decode_rows(bytes: &[u8], rows: Option<u32>, work: &Work) -> Result<Picture, ImagingError> {
     work.go_on()?;
     let (format, stored) = read_header(bytes)?;
     if !format.editable() {
@@ -53,14 +62,17 @@ pub fn decode(bytes: &[u8], work: &Work) -> Result<Picture, ImagingError> {
     limits.check(stored.extent.0, stored.extent.1)?;
     let (pixels, icc) = match codec(format) {
         Some(codec) => {
-            let (pixels, icc) = catch_unwind(AssertUnwindSafe(|| read_pixels(bytes, codec, limits)))
-                .map_err(|_| ImagingError::Damaged { format, detail: "the decoder panicked".to_owned() })?
-                .map_err(|error| match error {
-                    ImageError::Limits(_) => {
-                        ImagingError::TooLarge { width: stored.width, height: stored.height, limits: *limits }
-                    }
-                    other => refused(format, other),
-                })?;
+            let (pixels, icc) = catch_unwind(AssertUnwindSafe(|| match codec {
+                ImageFormat::Jpeg => jpeg::read(bytes, rows, limits),
+                other => read_pixels(bytes, other, limits),
+            }))
+            .map_err(|_| ImagingError::Damaged { format, detail: "the decoder panicked".to_owned() })?
+            .map_err(|error| match error {
+                ImageError::Limits(_) => {
+                    ImagingError::TooLarge { width: stored.width, height: stored.height, limits: *limits }
+                }
+                other => refused(format, other),
+            })?;
             let icc = match format {
                 Format::Tiff => icc.or_else(|| metadata::tiff_profile(bytes)),
                 _ => icc,

@@ -1,6 +1,7 @@
 //! Pixels only: pure, synchronous code from bytes to bytes (probe, limits, codecs, ops).
 //! Nothing here knows of chats, stores, tools or async; callers put it on a blocking thread.
 
+mod blur;
 mod color;
 mod convert;
 mod decode;
@@ -12,16 +13,20 @@ mod header;
 #[cfg(feature = "heic")]
 mod heic;
 pub mod info;
+mod jpeg;
 mod metadata;
 pub mod ops;
 mod paint;
 mod palette;
 mod picture;
+mod pixelwise;
 mod probe;
 mod profile;
 mod quality;
 mod region;
 mod segments;
+mod shortcut;
+mod spare;
 mod strip;
 #[cfg(test)]
 mod tests;
@@ -38,5 +43,7 @@ pub use format::Format;
 pub use picture::Picture;
 pub use probe::{Probe, probe};
 pub use region::{PixelRect, Region, RegionError};
+pub use shortcut::crop_file;
+pub use spare::reuse;
 pub use view::{downscale_for_view, view};
 pub use work::{Stop, Work};

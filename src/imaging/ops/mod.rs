@@ -1,16 +1,20 @@
 //! The edits, one per file: each takes a [`Picture`](super::Picture) and gives one back.
 
+mod adjust;
 mod crop;
 mod filter;
 mod flip;
 mod highlight;
+mod redact;
 mod resize;
 mod rotate;
 
-pub use crop::{Aspect, CropTo, crop};
-pub use filter::{Filter, filter};
+pub use crop::{Around, Aspect, Borders, CropTo, Tolerance, borders, crop};
 pub use flip::{Axis, flip};
 pub use highlight::{Highlight, Shape, highlight};
 pub(super) use resize::resized;
+pub use adjust::{Adjustment, adjust};
+pub use filter::{Filter, Filtering, filter};
+pub use redact::{Redaction, RedactionStyle, redact};
 pub use resize::{Fit, ResizeTo, resize};
-pub use rotate::rotate;
+pub use rotate::{Corners, rotate};

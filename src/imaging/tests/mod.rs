@@ -5,7 +5,9 @@ mod conversions;
 mod corpus;
 mod facts;
 mod highlights;
+mod looks;
 mod privacy;
+mod redactions;
 
 use std::path::PathBuf;
 

@@ -5,6 +5,7 @@ mod conversions;
 mod darkroom;
 mod edits;
 mod files;
+mod framing;
 mod history;
 mod prints;
 mod read_text;
