@@ -39,7 +39,7 @@ impl Failure {
         }
     }
 
-    fn at(&self, position: usize) -> String {
+    pub(super) fn at(&self, position: usize) -> String {
         match self.name() {
             Some(name) => format!("Image {position} ({name}) failed: {}", self.why),
             None => format!("Image {position} failed: {}", self.why),
