@@ -26,7 +26,7 @@ impl Registry {
     pub fn new() -> Self {
         let mut tools = edits::tools();
         tools.extend(combine::tools());
-        tools.push(Box::new(history::UndoEdit));
+        tools.extend(history::tools());
         tools.extend(files::tools());
         tools.push(Box::new(read_text::ReadTextAttachment));
         Self::of(tools)

@@ -15,5 +15,6 @@ pub use crop::{Aspect, CropTo, crop};
 pub use filter::{Filter, filter};
 pub use flip::{Axis, flip};
 pub use highlight::{Highlight, Shape, highlight};
+pub(super) use resize::resized;
 pub use resize::{Fit, ResizeTo, resize};
 pub use rotate::rotate;
