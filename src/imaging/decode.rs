@@ -31,7 +31,7 @@ impl Limits {
         Ok(())
     }
 
-    fn for_decoder(&self) -> image::Limits {
+    pub(super) fn for_decoder(&self) -> image::Limits {
         let mut limits = image::Limits::default();
         limits.max_image_width = Some(self.max_side);
         limits.max_image_height = Some(self.max_side);

@@ -2,6 +2,8 @@
 //! kept as bytes, and becomes part of the conversation when its result is stored.
 
 mod arguments;
+mod combine;
+mod combining;
 mod darkroom;
 mod editing;
 mod edits;

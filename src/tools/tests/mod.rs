@@ -1,6 +1,7 @@
 //! A conversation with files in it, and tools called the way the agent calls them.
 
 mod bad_arguments;
+mod combining;
 mod conversions;
 mod darkroom;
 mod edits;
