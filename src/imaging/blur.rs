@@ -211,7 +211,7 @@ mod tests {
                 let wanted =
                     exact(&values, width.into(), height.into(), sigma.into(), i64::from(x), i64::from(y));
                 let got = f64::from(smooth[(y * width + x) as usize]);
-                assert!((got - wanted).abs() < 3.0, "sigma {sigma} at {x},{y}: {got}, not {wanted}");
+                assert!((got - wanted).abs() < 5.0, "sigma {sigma} at {x},{y}: {got}, not {wanted}");
             }
         }
     }

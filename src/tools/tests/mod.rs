@@ -5,7 +5,9 @@ mod darkroom;
 mod edits;
 mod files;
 mod history;
+mod looks;
 mod read_text;
+mod redact;
 mod registry;
 
 use super::{Called, Darkroom, Output, Registry, ToolContext};
