@@ -12,7 +12,7 @@ use crate::{
     providers::{Provider, offline::Offline, openai},
     store::Store,
     telegram::{self, Connected},
-    tools::{Darkroom, Registry},
+    tools::{Darkroom, Prints, Registry},
     web,
 };
 use anyhow::{Context as _, bail};
@@ -73,8 +73,9 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
     };
     let attachments = Attachments::new(store.clone(), objects, limits);
     let turns = Arc::new(Turns::new(store.clone()));
-    let darkroom = darkroom(&config);
-    let engine = Arc::new(engine(&config, prompts, &store, &attachments, &turns, &darkroom)?);
+    let prints =
+        Prints { store: store.clone(), attachments: attachments.clone(), darkroom: darkroom(&config) };
+    let engine = Arc::new(engine(&config, prompts, &prints, &turns)?);
     let Some(default_agent) = engine.agents.first() else { bail!("no agent is configured") };
     let (agent_id, provider) = (default_agent.name.clone(), default_agent.provider.name());
 
@@ -89,7 +90,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
                 store: store.clone(),
                 attachments: attachments.clone(),
                 turns: turns.clone(),
-                darkroom: darkroom.clone(),
+                prints: prints.clone(),
                 agent_id: agent_id.clone(),
             };
             let server = web::bind(address, site).await?;
@@ -148,15 +149,8 @@ fn darkroom(config: &Config) -> Darkroom {
     Darkroom::new(config.limits.edits_at_once, config.limits.edit_memory_bytes, limits)
 }
 
-fn engine(
-    config: &Config,
-    prompts: Prompts,
-    store: &Store,
-    attachments: &Attachments,
-    turns: &Arc<Turns>,
-    darkroom: &Darkroom,
-) -> anyhow::Result<Engine> {
-    let pictures = Arc::new(Pictures { attachments: attachments.clone(), darkroom: darkroom.clone() });
+fn engine(config: &Config, prompts: Prompts, prints: &Prints, turns: &Arc<Turns>) -> anyhow::Result<Engine> {
+    let pictures = Arc::new(Pictures(prints.clone()));
     let mut agents = Vec::new();
     for agent in &config.agents {
         if let config::ToolChoice::Only(names) = &agent.tools
@@ -179,11 +173,10 @@ fn engine(
     let planners: HashMap<_, _> =
         [(InterfaceType::Telegram, telegram::planner as crate::agent::Planner)].into();
     Ok(Engine {
-        store: store.clone(),
-        attachments: attachments.clone(),
+        store: prints.store.clone(),
+        prints: prints.clone(),
         turns: turns.clone(),
         prompts,
-        darkroom: darkroom.clone(),
         bounds: Bounds {
             max_messages: i64::from(config.history.max_history_messages),
             max_age: TimeDelta::from_std(config.history.max_age())

@@ -7,13 +7,12 @@ use super::{
 };
 use crate::{
     access::Scope,
-    attachments::Attachments,
     context::{self, Bounds, ContextError},
     domain::{Answer, InterfaceType, NewMessage, PlannedSend, Role, Turn, TurnState},
     prompts::Prompts,
     providers::Provider,
     store::{Finish, Store, StoreError},
-    tools::{Darkroom, Registry, ToolContext},
+    tools::{Prints, Registry, ToolContext},
 };
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::task::JoinSet;
@@ -37,10 +36,9 @@ pub struct Agent {
 
 pub struct Engine {
     pub store: Store,
-    pub attachments: Attachments,
+    pub prints: Prints,
     pub turns: Arc<Turns>,
     pub prompts: Prompts,
-    pub darkroom: Darkroom,
     pub bounds: Bounds,
     /// Never empty; the first is the default.
     pub agents: Vec<Agent>,
@@ -88,9 +86,10 @@ impl Engine {
         let span = info_span!("turn", id = %turn.turn_id, conversation = %turn.conversation);
         let token = self.turns.begin(turn.turn_id, &turn.conversation);
         let work = async move {
-            let (engine, its) = (self.clone(), turn.clone());
+            let tools = ToolContext::new(Scope::of_turn(&turn), &self.prints);
+            let (engine, its, with) = (self.clone(), turn.clone(), tools.clone());
             // On its own, so that a panic is only its own; dropped, it stops.
-            let task = tokio::spawn(async move { engine.attempt(&its).await }.in_current_span());
+            let task = tokio::spawn(async move { engine.attempt(&its, &with).await }.in_current_span());
             let task = AbortOnDropHandle::new(task);
             let outcome = tokio::select! {
                 done = task => done.unwrap_or_else(|error| {
@@ -107,14 +106,14 @@ impl Engine {
                     Outcome::failed(says::took_too_long(self.turn_timeout), "the turn took too long")
                 }
             };
-            self.finish(&turn, outcome).await;
+            self.finish(&turn, outcome, &tools).await;
             self.turns.end(turn.turn_id, &turn.conversation);
         };
         work.instrument(span)
     }
 
     /// Runs the turn, again from its stored steps if the database was away in between.
-    async fn attempt(&self, turn: &Turn) -> Outcome {
+    async fn attempt(&self, turn: &Turn, tools: &ToolContext) -> Outcome {
         if turn.attempts > MOST_ATTEMPTS {
             return Outcome::broken("started too often without an end");
         }
@@ -123,7 +122,7 @@ impl Engine {
         };
         let mut wait = Duration::from_millis(100);
         loop {
-            match self.try_attempt(agent, turn).await {
+            match self.try_attempt(agent, turn, tools).await {
                 Ok(outcome) => return outcome,
                 Err(ContextError::Store(StoreError::Unavailable(error))) => {
                     warn!(%error, "the turn waits for the database");
@@ -138,15 +137,14 @@ impl Engine {
         }
     }
 
-    async fn try_attempt(&self, agent: &Agent, turn: &Turn) -> Result<Outcome, ContextError> {
+    async fn try_attempt(
+        &self,
+        agent: &Agent,
+        turn: &Turn,
+        tools: &ToolContext,
+    ) -> Result<Outcome, ContextError> {
         let opening = context::open(&self.store, &self.prompts, &agent.prompt, &self.bounds, turn).await?;
-        let context = ToolContext {
-            scope: Scope::of_turn(turn),
-            attachments: self.attachments.clone(),
-            store: self.store.clone(),
-            darkroom: self.darkroom.clone(),
-        };
-        Ok(steps::run(self, agent, turn, opening, &context).await?)
+        Ok(steps::run(self, agent, turn, opening, tools).await?)
     }
 
     /// The agent of a turn; one that is no longer configured hands over to the default.
@@ -155,10 +153,10 @@ impl Engine {
     }
 
     /// Stores the last message and plans the sends, however long the database takes to come back.
-    async fn finish(&self, turn: &Turn, outcome: Outcome) {
+    async fn finish(&self, turn: &Turn, outcome: Outcome, tools: &ToolContext) {
         let mut wait = Duration::from_millis(50);
         loop {
-            match self.try_finish(turn, &outcome).await {
+            match self.try_finish(turn, &outcome, tools).await {
                 Ok(()) => return,
                 Err(StoreError::AlreadyDone) => {
                     info!("the turn was cancelled; its answer is dropped");
@@ -173,10 +171,19 @@ impl Engine {
         }
     }
 
-    async fn try_finish(&self, turn: &Turn, outcome: &Outcome) -> Result<(), StoreError> {
+    async fn try_finish(
+        &self,
+        turn: &Turn,
+        outcome: &Outcome,
+        tools: &ToolContext,
+    ) -> Result<(), StoreError> {
         let made = self.store.messages_of_turn(turn.turn_id).await?;
-        let attachments = answer::outputs(&self.store, &made).await?;
+        let outputs = answer::outputs(&self.store, &made).await?;
+        let (attachments, lost) = answer::printed(tools, outputs).await;
         let mut text = outcome.text.trim().to_owned();
+        for why in lost {
+            text = format!("{text}\n\n{why}").trim_start().to_owned();
+        }
         if text.is_empty() && attachments.is_empty() {
             text = says::nothing_to_say();
         }

@@ -19,6 +19,11 @@ fn minutes(limit: Duration) -> String {
     }
 }
 
+/// A picture that was made but is not sent.
+pub fn lost(filename: &str, why: &str) -> String {
+    format!("I couldn't save {filename}: {why}")
+}
+
 /// A turn must end with something said or sent.
 pub fn nothing_to_say() -> String {
     "I'm not sure what to do with that. Could you say it another way?".into()

@@ -12,7 +12,7 @@ use crate::{
     prompts::Prompts,
     providers::{Completion, Prompt, Provider, ProviderError},
     store::{FiledMessage, Filing, Store, WantsTurn},
-    tools::{Darkroom, Registry},
+    tools::{Darkroom, Prints, Registry},
 };
 use chrono::TimeDelta;
 use futures::future::BoxFuture;
@@ -41,6 +41,11 @@ fn plan(answer: &Answer) -> Vec<PlannedSend> {
 
 fn engine(store: &Store) -> Arc<Engine> {
     let limits = Limits { max_file_bytes: 1 << 20, max_conversation_bytes: 1 << 20 };
+    let prints = Prints {
+        store: store.clone(),
+        attachments: Attachments::new(store.clone(), Objects::open("memory://").unwrap(), limits),
+        darkroom: Darkroom::new(1, 1 << 20, imaging::Limits::default()),
+    };
     let agent = Agent {
         name: "moody".into(),
         provider: Arc::new(Moody),
@@ -50,10 +55,9 @@ fn engine(store: &Store) -> Arc<Engine> {
     };
     Arc::new(Engine {
         store: store.clone(),
-        attachments: Attachments::new(store.clone(), Objects::open("memory://").unwrap(), limits),
+        prints,
         turns: Arc::new(Turns::new(store.clone())),
         prompts: Prompts::load(None).unwrap(),
-        darkroom: Darkroom::new(1, 1 << 20, imaging::Limits::default()),
         bounds: Bounds { max_messages: 10, max_age: TimeDelta::hours(1), max_thread_tokens: 1000 },
         agents: vec![agent],
         planners: [(InterfaceType::Telegram, plan as super::Planner)].into(),

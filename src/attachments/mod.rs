@@ -65,6 +65,18 @@ pub struct NewFile {
     pub recipe: Option<Recipe>,
 }
 
+/// A picture that exists as pixels only.
+#[derive(Debug, Clone)]
+pub struct NewPicture {
+    pub filename: String,
+    pub mime_type: &'static str,
+    pub width: u32,
+    pub height: u32,
+    pub description: String,
+    pub parent: AttachmentId,
+    pub recipe: Recipe,
+}
+
 impl NewFile {
     pub fn from_person(bytes: Bytes, filename: Option<String>) -> Self {
         let source = AttachmentSource::User;
@@ -92,33 +104,68 @@ impl Attachments {
     /// Puts the bytes into the object store and says what they are. The row is the caller's to add, in the
     /// transaction that makes the file part of the conversation.
     pub async fn keep(&self, scope: &Scope, file: NewFile) -> Result<Attachment, AttachmentError> {
-        let place = scope.conversation();
-        let bytes = file.bytes.len() as u64;
-        let named = file.filename.as_deref().map(clean_name).filter(|name| !name.is_empty());
-        if bytes == 0 {
-            return Err(AttachmentError::Empty { filename: named.unwrap_or_else(|| "the file".into()) });
-        }
-        self.check_room(place, named.as_deref().unwrap_or("the file"), bytes).await?;
-        let sha256: String = Sha256::digest(&file.bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        let mime_type = mime::sniff_mime(&file.bytes, named.as_deref());
-        let shape = imaging::probe(&file.bytes).ok();
-        let object_key = format!("sha256/{}/{sha256}", &sha256[..2]);
-        self.objects.put(&object_key, file.bytes).await?;
-        Ok(Attachment {
+        let promise = Attachment {
             attachment_id: AttachmentId::new(),
-            conversation: place.clone(),
+            conversation: scope.conversation().clone(),
             source: file.source,
-            filename: named.unwrap_or_else(|| default_name(mime_type)),
-            mime_type: mime_type.to_owned(),
+            filename: file.filename.as_deref().map(clean_name).unwrap_or_default(),
+            mime_type: String::new(),
             description: file.description,
-            size: bytes as i64,
+            size: 0,
+            width: None,
+            height: None,
+            object_key: String::new(),
+            sha256: String::new(),
+            created_at: Utc::now(),
+            parents: file.parents,
+            recipe: file.recipe,
+        };
+        self.fulfil(&promise, file.bytes).await
+    }
+
+    /// A picture that is not a file yet. Its recipe makes it one as soon as somebody needs it.
+    pub fn promise(&self, scope: &Scope, picture: NewPicture) -> Attachment {
+        Attachment {
+            attachment_id: AttachmentId::new(),
+            conversation: scope.conversation().clone(),
+            source: AttachmentSource::Tool,
+            filename: clean_name(&picture.filename),
+            mime_type: picture.mime_type.to_owned(),
+            description: Some(picture.description),
+            size: 0,
+            width: Some(picture.width.into()),
+            height: Some(picture.height.into()),
+            object_key: String::new(),
+            sha256: String::new(),
+            created_at: Utc::now(),
+            parents: vec![picture.parent],
+            recipe: Some(picture.recipe),
+        }
+    }
+
+    /// Puts the bytes of a promised file into the object store, and says what they are.
+    pub async fn fulfil(&self, promise: &Attachment, bytes: Bytes) -> Result<Attachment, AttachmentError> {
+        let size = bytes.len() as u64;
+        let named = Some(promise.filename.as_str()).filter(|name| !name.is_empty());
+        let called = named.unwrap_or("the file");
+        if size == 0 {
+            return Err(AttachmentError::Empty { filename: called.to_owned() });
+        }
+        self.check_room(&promise.conversation, called, size).await?;
+        let sha256: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let mime_type = mime::sniff_mime(&bytes, named);
+        let shape = imaging::probe(&bytes).ok();
+        let object_key = format!("sha256/{}/{sha256}", &sha256[..2]);
+        self.objects.put(&object_key, bytes).await?;
+        Ok(Attachment {
+            filename: named.map_or_else(|| default_name(mime_type), str::to_owned),
+            mime_type: mime_type.to_owned(),
+            size: size as i64,
             width: shape.as_ref().map(|probe| i64::from(probe.width)),
             height: shape.as_ref().map(|probe| i64::from(probe.height)),
             object_key,
             sha256,
-            created_at: Utc::now(),
-            parents: file.parents,
-            recipe: file.recipe,
+            ..promise.clone()
         })
     }
 

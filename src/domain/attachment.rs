@@ -37,6 +37,12 @@ pub struct Attachment {
 }
 
 impl Attachment {
+    /// Whether there is a file behind it. Until somebody needs one, a picture in the middle of a chain of edits is
+    /// only its recipe.
+    pub fn is_printed(&self) -> bool {
+        !self.object_key.is_empty()
+    }
+
     pub fn is_image(&self) -> bool {
         self.mime_type.starts_with("image/")
     }

@@ -36,6 +36,11 @@ impl Picture {
         self.pixels.height()
     }
 
+    /// How much memory the pixels take.
+    pub fn bytes(&self) -> u64 {
+        self.pixels.as_bytes().len() as u64
+    }
+
     pub fn source(&self) -> Format {
         self.source
     }
@@ -62,6 +67,11 @@ impl Picture {
         edit: impl FnOnce(DynamicImage) -> Result<DynamicImage, ImagingError>,
     ) -> Result<Self, ImagingError> {
         Ok(Self { pixels: edit(self.pixels)?, ..self })
+    }
+
+    /// Other pixels of the same origin.
+    pub(super) fn with_pixels(&self, pixels: DynamicImage) -> Self {
+        Self { pixels, source: self.source, icc: self.icc.clone() }
     }
 
     /// Gray pixels become colour ones of the same depth, so that colour can be drawn on them.

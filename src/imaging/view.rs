@@ -3,7 +3,7 @@
 use image::DynamicImage;
 
 use super::encode::{jpeg, png};
-use super::ops::{ResizeTo, resize};
+use super::ops::{ResizeTo, resized};
 use super::{Encoded, ImagingError, Picture, Work, decode};
 
 /// Artefacts at this quality are below what a model or a thumbnail shows.
@@ -11,17 +11,19 @@ const VIEW_QUALITY: u8 = 85;
 
 /// A JPEG, or a PNG where something shines through, no side longer than `longest`. Never enlarged.
 pub fn downscale_for_view(bytes: &[u8], work: &Work, longest: u32) -> Result<Encoded, ImagingError> {
-    view(decode(bytes, work)?, longest, work)
+    view(&decode(bytes, work)?, longest, work)
 }
 
 /// The same for a picture already decoded.
-pub fn view(picture: Picture, longest: u32, work: &Work) -> Result<Encoded, ImagingError> {
+pub fn view(picture: &Picture, longest: u32, work: &Work) -> Result<Encoded, ImagingError> {
+    let small;
     let picture = if picture.width().max(picture.height()) > longest {
-        resize(picture, ResizeTo::longest(longest)?, work)?
+        small = resized(picture, ResizeTo::longest(longest)?, work)?;
+        &small
     } else {
         picture
     };
-    if is_opaque(&picture.pixels) { jpeg(&picture, VIEW_QUALITY) } else { png(&picture) }
+    if is_opaque(&picture.pixels) { jpeg(picture, VIEW_QUALITY) } else { png(picture) }
 }
 
 /// Many files carry an alpha channel that hides nothing.

@@ -77,6 +77,8 @@ verbs! {
         read attachment(place: &Conversation, id: AttachmentId) -> Option<Attachment>;
         read attachments(place: &Conversation, ids: &[AttachmentId]) -> Vec<Attachment>;
         read attachment_anywhere(id: AttachmentId) -> Option<Attachment>;
+        read children_of_attachment(parent: &Attachment) -> Vec<Attachment>;
+        write print_attachment(printed: &Attachment) -> ();
         read recent_attachments(place: &Conversation, since: DateTime<Utc>, limit: i64) -> Vec<Attachment>;
         read bytes_kept(place: &Conversation) -> i64;
     }

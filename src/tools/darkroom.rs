@@ -1,7 +1,10 @@
 //! Where slow work is done: off the async threads, only so many at a time and only in so much memory, and with
 //! panics kept inside. What is done there is the caller's.
 
-use super::ToolError;
+use super::{
+    ToolError,
+    negatives::{Negatives, Shelf},
+};
 use crate::imaging::{ImagingError, Limits, Stop, Work};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -19,7 +22,11 @@ pub struct Darkroom {
     /// In MiB, like the permits of `memory`.
     whole: u32,
     limits: Limits,
+    negatives: Negatives,
 }
+
+/// Of the memory for edits, this part may be held by pictures that wait for their next edit.
+const HELD_PART: u64 = 4;
 
 /// Dropped with whoever waits, so that a time-out ends the work and not just the waiting.
 struct StopOnDrop(Stop);
@@ -41,7 +48,17 @@ impl Darkroom {
             at_once,
             whole,
             limits,
+            negatives: Negatives::new(memory_bytes / HELD_PART),
         }
+    }
+
+    /// A place for the pictures of one turn.
+    pub fn shelf(&self) -> Arc<Shelf> {
+        Arc::new(Shelf::new(self.negatives.clone()))
+    }
+
+    pub(super) fn negatives(&self) -> &Negatives {
+        &self.negatives
     }
 
     pub fn limits(&self) -> &Limits {

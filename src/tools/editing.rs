@@ -1,13 +1,15 @@
 //! The path all edits share: arguments first, then files within the scope, then pixels in the darkroom, then
-//! what was made is kept with its parent and its recipe. What an edit does to the pixels is in `edits`.
+//! what was made waits there, with its parent and its recipe, for the next edit or for being sent. What an edit does
+//! to the pixels is in `edits`.
 
 use super::{
     Output, Tool, ToolContext, ToolError, ToolResult, arguments,
     outcome::{Failure, find_all, gather},
+    prints::Developed,
     words,
 };
 use crate::{
-    attachments::NewFile,
+    attachments::{NewFile, NewPicture},
     domain::{Attachment, AttachmentSource, Recipe},
     imaging::{self, Encoded, ImagingError, Picture, Work},
     providers::ToolSpec,
@@ -19,7 +21,7 @@ use std::sync::Arc;
 
 const LONGEST_STEM: usize = 80;
 
-type Each = dyn Fn(Picture, &Work) -> Result<Picture, ImagingError> + Send + Sync;
+pub(super) type Each = dyn Fn(Picture, &Work) -> Result<Picture, ImagingError> + Send + Sync;
 type Whole = dyn Fn(Bytes, &Work) -> Result<Encoded, ImagingError> + Send + Sync;
 /// How many pixels come of a picture of this width and height.
 type Canvas = dyn Fn(f64, f64) -> f64 + Send + Sync;
@@ -80,23 +82,33 @@ impl Tool for EditTool {
             let plan = (self.plan)(&spec, &arguments)?;
             let ids = arguments::ids("images", &plan.images)?;
             let files = find_all(context, &ids).await?;
-            let edit = Edit {
-                context,
-                recipe: recipe(spec.name, &arguments),
-                canvas: plan.canvas,
-                making: plan.making,
-                suffix: plan.suffix,
-                description: plan.description,
-            };
-            // No more at a time than the darkroom takes: each holds its file in memory while it waits.
-            let outcomes: Vec<_> = stream::iter(files.into_iter().map(|file| edit.one(file)))
-                .buffered(context.darkroom.at_once())
-                .collect()
-                .await;
-            gather(plan.done, outcomes)
+            carry_out(context, plan, recipe(spec.name, &arguments), files).await
         }
         .boxed()
     }
+}
+
+/// One new picture for each file, in the same order.
+pub(super) async fn carry_out(
+    context: &ToolContext,
+    plan: Plan,
+    recipe: Recipe,
+    files: Vec<Result<Attachment, Failure>>,
+) -> Result<ToolResult, ToolError> {
+    let edit = Edit {
+        context,
+        recipe,
+        canvas: plan.canvas,
+        making: plan.making,
+        suffix: plan.suffix,
+        description: plan.description,
+    };
+    // No more at a time than the darkroom takes: each holds its file in memory while it waits.
+    let outcomes: Vec<_> = stream::iter(files.into_iter().map(|file| edit.one(file)))
+        .buffered(context.darkroom.at_once())
+        .collect()
+        .await;
+    gather(plan.done, outcomes)
 }
 
 fn recipe(tool: &str, arguments: &Value) -> Recipe {
@@ -125,17 +137,47 @@ impl Edit<'_> {
 
     async fn develop(&self, file: &Attachment) -> Result<Attachment, ToolError> {
         let pixels = self.pixels(file)?;
-        let bytes = self.context.bytes(file).await?;
-        let making = self.making.clone();
-        let edit = move |work: &Work| match making {
+        let darkroom = &self.context.darkroom;
+        let developed = match self.making.clone() {
             Making::Each(edit) => {
-                let picture = imaging::decode(&bytes, work)?;
-                drop(bytes);
-                imaging::encode(&edit(picture, work)?)
+                let start = self.context.prints().start(file).await?;
+                darkroom.develop(pixels, move |work| start.develop(Some(&*edit), work)).await?
             }
-            Making::Whole(convert) => convert(bytes, work),
+            Making::Whole(convert) => {
+                let bytes = self.context.bytes(file).await?;
+                darkroom.develop(pixels, move |work| convert(bytes, work).map(Developed::File)).await?
+            }
         };
-        let encoded = self.context.darkroom.develop(pixels, edit).await?;
+        match developed {
+            Developed::Picture(picture) => match self.hold(file, picture) {
+                Ok(promise) => Ok(promise),
+                Err(picture) => {
+                    let encoded = darkroom.develop(pixels, move |_| imaging::encode(&picture)).await?;
+                    self.keep(file, encoded).await
+                }
+            },
+            Developed::File(encoded) => self.keep(file, encoded).await,
+        }
+    }
+
+    /// The pixels stay in memory: another edit may follow, and then there is nothing to decode again. Without
+    /// room for them the picture comes back.
+    fn hold(&self, file: &Attachment, picture: Picture) -> Result<Attachment, Picture> {
+        let format = picture.target();
+        let promised = NewPicture {
+            filename: derived_name(file, self.suffix, format.extension()),
+            mime_type: format.mime(),
+            width: picture.width(),
+            height: picture.height(),
+            description: self.description.clone(),
+            parent: file.attachment_id,
+            recipe: self.recipe.clone(),
+        };
+        let promise = self.context.attachments.promise(&self.context.scope, promised);
+        self.context.shelf.hold(promise.attachment_id, picture).map(|()| promise)
+    }
+
+    async fn keep(&self, file: &Attachment, encoded: Encoded) -> Result<Attachment, ToolError> {
         let made = NewFile {
             bytes: Bytes::from(encoded.bytes),
             filename: Some(derived_name(file, self.suffix, encoded.extension)),

@@ -1,13 +1,16 @@
-//! Going back: every edit knows what it was made from, so undoing is showing that again. Nothing is deleted.
+//! Going back and forth: every edit knows what it was made from, so undoing is showing that again. Nothing is deleted.
+//! Doing the same to other pictures is here too: it reads the same recipes.
 
 use super::{
     Output, Tool, ToolContext, ToolError, ToolResult,
     arguments::{self, id_list, object},
+    editing, edits,
     outcome::{Failure, find_all, gather},
+    words,
 };
 use crate::{
-    attachments::{AttachmentError, Attachments},
-    domain::Attachment,
+    attachments::AttachmentError,
+    domain::{Attachment, Recipe},
     providers::ToolSpec,
 };
 use futures::{FutureExt as _, future::BoxFuture};
@@ -15,41 +18,62 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
-pub(super) struct UndoEdit;
+const MOST_STEPS: u32 = 50;
+
+pub(super) fn tools() -> Vec<Box<dyn Tool>> {
+    let along = [Direction::Undo, Direction::Redo, Direction::Revert];
+    let mut tools: Vec<_> = along.map(|direction| Box::new(Along(direction)) as Box<dyn Tool>).into();
+    tools.push(Box::new(RepeatEdits));
+    tools
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Direction {
+    Undo,
+    Redo,
+    Revert,
+}
+
+/// A walk along the edits of a picture.
+struct Along(Direction);
 
 #[derive(Deserialize)]
 struct Arguments {
     images: Vec<String>,
-    #[serde(default)]
-    to: To,
+    steps: Option<f64>,
 }
 
-#[derive(Deserialize, Default, Clone, Copy, PartialEq)]
-#[serde(rename_all = "lowercase")]
-enum To {
-    #[default]
-    Previous,
-    Original,
-}
-
-impl Tool for UndoEdit {
+impl Tool for Along {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "undo_edit",
-            description: "Goes back from edited images to what they were made from: one step, or to the original.",
-            parameters: object(
-                json!({
-                    "images": id_list("Attachment ids of the edited images."),
-                    "to": {
-                        "type": "string",
-                        "enum": ["previous", "original"],
-                        "default": "previous",
-                        "description": "previous takes back the last edit, original takes back all of them.",
-                    },
-                }),
-                &["images"],
+        let images = |what: &str| json!({"images": id_list(what)});
+        let steps = json!({
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MOST_STEPS,
+            "default": 1,
+            "description": "How many edits.",
+        });
+        let (name, description, mut properties) = match self.0 {
+            Direction::Undo => (
+                "undo_edit",
+                "Goes back from edited images to what they were before their last edit.",
+                images("Attachment ids of the edited images."),
             ),
+            Direction::Redo => (
+                "redo_edit",
+                "Goes forward again after an undo: to the newest edit that was made from each image.",
+                images("Attachment ids of the images that an undo went back to."),
+            ),
+            Direction::Revert => (
+                "revert_to_original",
+                "Goes back from edited images to the originals they were made from, whatever was done since.",
+                images("Attachment ids of the edited images."),
+            ),
+        };
+        if self.0 != Direction::Revert {
+            properties["steps"] = steps;
         }
+        ToolSpec { name, description, parameters: object(properties, &["images"]) }
     }
 
     fn run<'a>(
@@ -60,16 +84,21 @@ impl Tool for UndoEdit {
         async move {
             let asked: Arguments = arguments::read(&self.spec().parameters, &arguments)?;
             let ids = arguments::ids("images", &asked.images)?;
+            let steps = match self.0 {
+                Direction::Revert => u32::MAX,
+                _ => asked.steps.map_or(1, |steps| steps as u32),
+            };
             let mut outcomes = Vec::new();
             for file in find_all(context, &ids).await? {
                 outcomes.push(match file {
-                    Ok(file) => back(context, file, asked.to).await,
+                    Ok(file) => walk(context, file, self.0, steps).await,
                     Err(unknown) => Err(unknown),
                 });
             }
-            let done = match asked.to {
-                To::Previous => "Went back to the previous version of",
-                To::Original => "Went back to the original of",
+            let done = match self.0 {
+                Direction::Undo => "Went back to the previous version of",
+                Direction::Redo => "Went forward to the next version of",
+                Direction::Revert => "Went back to the original of",
             };
             let mut result = gather(done, outcomes)?;
             // Two edits of one picture lead back to one picture.
@@ -81,39 +110,124 @@ impl Tool for UndoEdit {
     }
 }
 
-async fn back(context: &ToolContext, file: Attachment, to: To) -> Result<Output, Failure> {
-    let ToolContext { attachments, scope, .. } = context;
-    let lost = |error: ToolError| Failure::of(&file, &error);
-    let Some(mut at) = parent(attachments, scope, &file).await.map_err(lost)? else {
-        let why = format!("{} is the original: it was never edited.", file.filename);
-        return Err(Failure::says(&file, why));
-    };
+async fn walk(
+    context: &ToolContext,
+    file: Attachment,
+    direction: Direction,
+    steps: u32,
+) -> Result<Output, Failure> {
+    let mut at = file.clone();
     let mut seen = HashSet::from([file.attachment_id]);
-    while to == To::Original && seen.insert(at.attachment_id) {
-        match parent(attachments, scope, &at).await {
-            Ok(Some(earlier)) => at = earlier,
-            // The oldest that is still here is as far back as one can go.
-            Ok(None) | Err(ToolError::Trouble(_)) => break,
-            Err(error) => return Err(lost(error)),
+    for step in 0..steps {
+        let next = match direction {
+            Direction::Redo => child(context, &at).await,
+            Direction::Undo | Direction::Revert => parent(context, &at).await,
+        };
+        match next {
+            Ok(Some(next)) if seen.insert(next.attachment_id) => at = next,
+            // As far as one can go.
+            Ok(_) | Err(ToolError::Trouble(_)) if step > 0 => break,
+            Ok(_) => {
+                let why = match direction {
+                    Direction::Redo => format!("nothing was made from {} yet.", file.filename),
+                    _ => format!("{} is the original: it was never edited.", file.filename),
+                };
+                return Err(Failure::says(&file, why));
+            }
+            Err(error) => return Err(Failure::of(&file, &error)),
         }
     }
     Ok(Output::Known(at.attachment_id))
 }
 
 /// What a picture was made from; of several, the first.
-async fn parent(
-    attachments: &Attachments,
-    scope: &crate::access::Scope,
-    file: &Attachment,
-) -> Result<Option<Attachment>, ToolError> {
+async fn parent(context: &ToolContext, file: &Attachment) -> Result<Option<Attachment>, ToolError> {
     let Some(id) = file.parents.first() else {
         return Ok(None);
     };
-    match attachments.find(scope, *id).await {
+    match context.attachments.find(&context.scope, *id).await {
         Ok(parent) => Ok(Some(parent)),
         Err(AttachmentError::Unknown(_)) => {
             Err(ToolError::Trouble(format!("What {} was made from has been deleted.", file.filename)))
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// The newest picture made from this one.
+async fn child(context: &ToolContext, file: &Attachment) -> Result<Option<Attachment>, ToolError> {
+    let children = context.store.children_of_attachment(file).await.map_err(AttachmentError::from)?;
+    Ok(children.into_iter().next())
+}
+
+struct RepeatEdits;
+
+impl Tool for RepeatEdits {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: edits::REPEAT,
+            description: "Does to other images what was done to one, edit by edit: \"do the same to the others\".",
+            parameters: object(
+                json!({
+                    "from": {
+                        "type": "string",
+                        "description": "Attachment id of the edited image whose edits to repeat.",
+                    },
+                    "images": id_list("Attachment ids of the images to edit the same way."),
+                }),
+                &["from", "images"],
+            ),
+        }
+    }
+
+    fn run<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        arguments: Value,
+    ) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
+        #[derive(Deserialize)]
+        struct Arguments {
+            from: String,
+            images: Vec<String>,
+        }
+        async move {
+            let asked: Arguments = arguments::read(&self.spec().parameters, &arguments)?;
+            let ids = arguments::ids("images", &asked.images)?;
+            let from = arguments::id("from", &asked.from)?;
+            let model = context.attachments.find(&context.scope, from).await?;
+            let recipes = recipes_of(context, &model).await?;
+            let files = find_all(context, &ids).await?;
+            // The edits themselves go into the recipe: what they were copied from may be deleted one day.
+            let recipe = edits::in_a_row(&recipes);
+            let plan = edits::repeat(&recipe)?;
+            let mut result = editing::carry_out(context, plan, recipe, files).await?;
+            let names: Vec<_> = recipes.iter().map(|recipe| recipe.tool.as_str()).collect();
+            let edits = words::count(names.len(), "edit");
+            result.text = format!("{}\nRepeated {edits}: {}.", result.text, names.join(", then "));
+            Ok(result)
+        }
+        .boxed()
+    }
+}
+
+/// Everything that was done to a picture since the person sent it, oldest first.
+async fn recipes_of(context: &ToolContext, file: &Attachment) -> Result<Vec<Recipe>, ToolError> {
+    let mut recipes = Vec::new();
+    let mut at = file.clone();
+    let mut seen = HashSet::from([file.attachment_id]);
+    while let Some(recipe) = &at.recipe {
+        recipes.push(recipe.clone());
+        match parent(context, &at).await? {
+            Some(parent) if seen.insert(parent.attachment_id) => at = parent,
+            _ => break,
+        }
+    }
+    recipes.reverse();
+    if recipes.is_empty() {
+        return Err(ToolError::BadArgument(format!(
+            "from: {} was never edited, so there is nothing to repeat. Give the id of an edited image.",
+            file.filename
+        )));
+    }
+    Ok(recipes)
 }

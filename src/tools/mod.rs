@@ -7,8 +7,10 @@ mod editing;
 mod edits;
 mod files;
 mod history;
+mod negatives;
 mod outcome;
 mod plain_text;
+mod prints;
 mod read_text;
 mod registry;
 #[cfg(test)]
@@ -16,6 +18,8 @@ mod tests;
 mod words;
 
 pub use darkroom::Darkroom;
+pub use negatives::Shelf;
+pub use prints::Prints;
 pub use registry::{Called, Registry};
 
 use crate::{
@@ -29,6 +33,7 @@ use crate::{
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Everything a tool may use.
 #[derive(Clone)]
@@ -37,12 +42,32 @@ pub struct ToolContext {
     pub attachments: Attachments,
     pub store: Store,
     pub darkroom: Darkroom,
+    pub shelf: Arc<Shelf>,
 }
 
 impl ToolContext {
+    pub fn new(scope: Scope, prints: &Prints) -> Self {
+        let Prints { store, attachments, darkroom } = prints.clone();
+        let shelf = darkroom.shelf();
+        Self { scope, attachments, store, darkroom, shelf }
+    }
+
     /// The full bytes of a file of this conversation.
     pub async fn bytes(&self, file: &Attachment) -> Result<Bytes, ToolError> {
-        Ok(self.attachments.bytes(file).await?)
+        self.prints().bytes(file).await
+    }
+
+    /// A file that can be sent: made now, if so far only its recipe is there.
+    pub async fn printed(&self, file: &Attachment) -> Result<Attachment, ToolError> {
+        self.prints().printed(file).await
+    }
+
+    fn prints(&self) -> Prints {
+        Prints {
+            store: self.store.clone(),
+            attachments: self.attachments.clone(),
+            darkroom: self.darkroom.clone(),
+        }
     }
 }
 
@@ -99,6 +124,11 @@ pub enum ToolError {
 }
 
 impl ToolError {
+    /// Trouble of ours that may be over in a moment.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Attachment(error) if error.is_passing())
+    }
+
     /// What the model reads. Internals of ours go to the log instead.
     pub fn told(&self) -> String {
         match self {

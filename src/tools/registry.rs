@@ -23,7 +23,7 @@ impl Registry {
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
         let mut tools = edits::tools();
-        tools.push(Box::new(history::UndoEdit));
+        tools.extend(history::tools());
         tools.extend(files::tools());
         tools.push(Box::new(read_text::ReadTextAttachment));
         Self::of(tools)

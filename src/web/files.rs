@@ -1,7 +1,7 @@
 //! Stored files for the browser, served so that a hostile one cannot run: only pictures are shown, the rest is saved.
 
 use super::Site;
-use crate::{domain::AttachmentId, imaging};
+use crate::domain::AttachmentId;
 use axum::{
     extract::{Path, Query, State},
     http::{HeaderValue, StatusCode, header},
@@ -37,14 +37,14 @@ async fn load(site: &Site, id: AttachmentId, size: Option<u32>) -> Result<Respon
     };
     let found = site.store.attachment_anywhere(id).await.map_err(|e| unavailable(&e))?;
     let attachment = found.ok_or(StatusCode::NOT_FOUND)?;
-    let bytes = site.attachments.bytes(&attachment).await.map_err(|e| unavailable(&e))?;
-    if let (Some(size), Some(width), Some(height)) = (size, attachment.width, attachment.height) {
-        let longest = size.clamp(16, 2048);
-        let work = move |work: &imaging::Work| imaging::downscale_for_view(&bytes, work, longest);
-        let small = site.darkroom.develop(width as u64 * height as u64, work).await;
-        let small = small.map_err(|_| StatusCode::UNSUPPORTED_MEDIA_TYPE)?;
-        return Ok(served(small.bytes.into(), small.mime, None));
+    if let (Some(size), Some(_), Some(_)) = (size, attachment.width, attachment.height) {
+        return match site.prints.view(&attachment, size.clamp(16, 2048)).await {
+            Ok(small) => Ok(served(small.bytes.into(), small.mime, None)),
+            Err(error) if error.may_pass() => Err(unavailable(&error)),
+            Err(_) => Err(StatusCode::UNSUPPORTED_MEDIA_TYPE),
+        };
     }
+    let bytes = site.prints.bytes(&attachment).await.map_err(|e| unavailable(&e))?;
     let shown = SHOWN.contains(&attachment.mime_type.as_str());
     let mime = if shown { attachment.mime_type.as_str() } else { "application/octet-stream" };
     Ok(served(bytes, mime, (!shown).then_some(attachment.filename.as_str())))

@@ -12,7 +12,7 @@ use crate::{
     attachments::Attachments,
     domain::{Conversation, InterfaceType, UserId},
     store::Store,
-    tools::Darkroom,
+    tools::Prints,
 };
 use axum::{
     Router,
@@ -29,7 +29,7 @@ pub struct Site {
     pub store: Store,
     pub attachments: Attachments,
     pub turns: Arc<Turns>,
-    pub darkroom: Darkroom,
+    pub prints: Prints,
     /// The agent that new turns go to.
     pub agent_id: String,
 }

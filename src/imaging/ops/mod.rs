@@ -15,5 +15,6 @@ pub use filter::{Filter, Filtering, filter};
 pub use flip::{Axis, flip};
 pub use highlight::{Highlight, Shape, highlight};
 pub use redact::{Redaction, RedactionStyle, redact};
+pub(super) use resize::resized;
 pub use resize::{Fit, ResizeTo, resize};
 pub use rotate::rotate;

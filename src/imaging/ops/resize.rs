@@ -100,16 +100,25 @@ fn side(field: &str, value: f64) -> Result<u32, ImagingError> {
 }
 
 pub fn resize(picture: Picture, to: ResizeTo, work: &Work) -> Result<Picture, ImagingError> {
-    let (width, height) = to.apply(picture.width(), picture.height());
-    work.limits.check(width, height)?;
-    if (width, height) == (picture.width(), picture.height()) {
+    if to.apply(picture.width(), picture.height()) == (picture.width(), picture.height()) {
         return Ok(picture);
     }
+    resized(&picture, to, work)
+}
+
+/// The same, of a picture that is needed again.
+pub(in crate::imaging) fn resized(
+    picture: &Picture,
+    to: ResizeTo,
+    work: &Work,
+) -> Result<Picture, ImagingError> {
+    let (width, height) = to.apply(picture.width(), picture.height());
+    work.limits.check(width, height)?;
     let options = match to.0 {
         Wish::Box { fit: Fit::Fill, .. } => ResizeOptions::new().fit_into_destination(Some((0.5, 0.5))),
         _ => ResizeOptions::new(),
     };
-    picture.try_map(|pixels| scale(&pixels, width, height, &options))
+    Ok(picture.with_pixels(scale(&picture.pixels, width, height, &options)?))
 }
 
 fn scale(

@@ -38,6 +38,43 @@ pub async fn add_attachment(conn: &mut Conn, attachment: &Attachment) -> Result<
     Ok(())
 }
 
+/// Tells what file an attachment has become, unless it is known already.
+pub async fn print_attachment(conn: &mut Conn, printed: &Attachment) -> Result<(), StoreError> {
+    sqlx::query::<Db>(
+        "UPDATE attachment_metadata SET sha256 = $2, mime_type = $3, size = $4, width = $5, height = $6, object_key = $7 \
+         WHERE attachment_id = $1 AND object_key = ''",
+    )
+    .bind(printed.attachment_id.to_string())
+    .bind(&printed.sha256)
+    .bind(&printed.mime_type)
+    .bind(printed.size)
+    .bind(printed.width)
+    .bind(printed.height)
+    .bind(&printed.object_key)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// What was made from a picture, newest first.
+pub async fn children_of_attachment(
+    conn: &mut Conn,
+    parent: &Attachment,
+) -> Result<Vec<Attachment>, StoreError> {
+    let sql = format!(
+        "SELECT {ATTACHMENT} FROM attachment_metadata f WHERE f.interface_type = $1 AND f.conversation_id = $2 \
+         AND f.created_at >= $3 AND CAST(f.parents AS TEXT) LIKE $4 ORDER BY f.created_at DESC"
+    );
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
+        .bind(parent.conversation.interface.as_str())
+        .bind(&parent.conversation.id)
+        .bind(parent.created_at)
+        .bind(format!("%{}%", parent.attachment_id))
+        .fetch_all(conn)
+        .await?;
+    Ok(rows::attachments(rows)?)
+}
+
 pub async fn link(
     conn: &mut Conn,
     message: MessageId,

@@ -9,14 +9,20 @@ mod redact;
 use super::{
     Tool, ToolError,
     arguments::{id_list, refused},
-    editing::EditTool,
+    editing::{Each, EditTool, Making, Plan},
+    words,
 };
-use crate::imaging::{Region, RegionError};
+use crate::{
+    domain::{AttachmentId, Recipe},
+    imaging::{Region, RegionError},
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
-pub(super) fn tools() -> Vec<Box<dyn Tool>> {
-    let edits = [
+/// What every edit is called by, and the only list of them.
+fn all() -> Vec<EditTool> {
+    vec![
         EditTool { spec: highlight::highlight_spec, plan: highlight::highlight },
         EditTool { spec: framing::crop_spec, plan: framing::crop },
         EditTool { spec: framing::rotate_spec, plan: framing::rotate },
@@ -25,8 +31,77 @@ pub(super) fn tools() -> Vec<Box<dyn Tool>> {
         EditTool { spec: looks::adjust_spec, plan: looks::adjust },
         EditTool { spec: looks::filter_spec, plan: looks::filter },
         EditTool { spec: redact::redact_spec, plan: redact::redact },
-    ];
-    edits.map(|edit| Box::new(edit) as Box<dyn Tool>).into()
+    ]
+}
+
+pub(super) fn tools() -> Vec<Box<dyn Tool>> {
+    all().into_iter().map(|edit| Box::new(edit) as Box<dyn Tool>).collect()
+}
+
+/// Several edits of one picture, made as one.
+pub(super) const REPEAT: &str = "repeat_edits";
+
+/// A recipe of recipes, flat.
+pub(super) fn in_a_row(recipes: &[Recipe]) -> Recipe {
+    let flat: Vec<Recipe> = recipes.iter().flat_map(parts).collect();
+    Recipe { tool: REPEAT.to_owned(), arguments: json!({"edits": flat}) }
+}
+
+/// The single edits a recipe is made of.
+fn parts(recipe: &Recipe) -> Vec<Recipe> {
+    let nested = || serde_json::from_value(recipe.arguments["edits"].clone()).ok();
+    let parts = if recipe.tool == REPEAT { nested() } else { None };
+    parts.unwrap_or_else(|| vec![recipe.clone()])
+}
+
+/// The plan of a recipe of recipes. Which pictures it is for is not in it.
+pub(super) fn repeat(recipe: &Recipe) -> Result<Plan, ToolError> {
+    let plans = parts(recipe).iter().map(planned).collect::<Result<Vec<_>, _>>()?;
+    let edits = plans.iter().map(each).collect::<Result<Vec<_>, _>>()?;
+    let descriptions: Vec<_> = plans.iter().map(|plan| plan.description.as_str()).collect();
+    let description = words::shortened(&descriptions.join(", then "), 300);
+    let canvases: Vec<_> = plans.into_iter().map(|plan| plan.canvas).collect();
+    let largest = move |width: f64, height: f64| {
+        canvases.iter().map(|canvas| canvas(width, height)).fold(width * height, f64::max)
+    };
+    let making = Making::each(move |picture, work| {
+        edits.iter().try_fold(picture, |picture, edit| {
+            work.go_on()?;
+            edit(picture, work)
+        })
+    });
+    let (done, suffix) = ("Edited", "edited");
+    Ok(Plan { images: Vec::new(), done, suffix, description, canvas: Box::new(largest), making })
+}
+
+/// The edit that a recipe tells of, ready to be made again.
+pub(super) fn again(recipe: &Recipe) -> Result<Arc<Each>, ToolError> {
+    if recipe.tool == REPEAT { each(&repeat(recipe)?) } else { each(&planned(recipe)?) }
+}
+
+fn each(plan: &Plan) -> Result<Arc<Each>, ToolError> {
+    match &plan.making {
+        Making::Each(edit) => Ok(edit.clone()),
+        Making::Whole(_) => Err(ToolError::BadArgument(format!(
+            "{} made a file of another kind, which is not an edit of pixels and cannot be repeated: call the tool \
+             for each image.",
+            plan.description
+        ))),
+    }
+}
+
+fn planned(recipe: &Recipe) -> Result<Plan, ToolError> {
+    let lost = || {
+        ToolError::BadArgument(format!(
+            "What {} made cannot be made again from its parts alone: call the tool itself.",
+            recipe.tool
+        ))
+    };
+    let edit = all().into_iter().find(|edit| (edit.spec)().name == recipe.tool).ok_or_else(lost)?;
+    let mut arguments = recipe.arguments.clone();
+    // Which pictures it is for does not matter to the edit, but the schema asks.
+    arguments["images"] = json!([AttachmentId::new()]);
+    (edit.plan)(&(edit.spec)(), &arguments)
 }
 
 pub(super) fn images() -> Value {

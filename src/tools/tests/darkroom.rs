@@ -108,13 +108,34 @@ async fn work_given_up_keeps_its_place_until_it_ends() {
 async fn a_panic_costs_only_that_edit() {
     let darkroom = Darkroom::new(1, 1 << 20, imaging::Limits::default());
     for _ in 0..3 {
-        let broken = darkroom.develop::<()>(1, || panic!("secret detail")).await;
+        let broken = darkroom.develop::<()>(1, |_| panic!("secret detail")).await;
         let Err(ToolError::Trouble(text)) = broken else {
             panic!("{broken:?}");
         };
         assert!(!text.contains("secret"), "{text}");
     }
-    assert_eq!(darkroom.develop(1, || Ok(7)).await.unwrap(), 7);
-    let refused = darkroom.develop::<()>(1, || Err(ImagingError::NotAnImage)).await;
+    assert_eq!(darkroom.develop(1, |_| Ok(7)).await.unwrap(), 7);
+    let refused = darkroom.develop::<()>(1, |_| Err(ImagingError::NotAnImage)).await;
     assert!(matches!(refused, Err(ToolError::Imaging(ImagingError::NotAnImage))));
+}
+
+#[tokio::test]
+async fn work_that_nobody_waits_for_any_more_is_told_to_stop() {
+    let darkroom = Darkroom::new(1, 1 << 20, imaging::Limits::default());
+    let (tell, mut begun) = oneshot::channel();
+    let endless = darkroom.develop::<()>(1, move |work: &imaging::Work| {
+        let _ = tell.send(());
+        loop {
+            work.go_on()?;
+            std::thread::yield_now();
+        }
+    });
+    let mut endless = Box::pin(endless);
+    tokio::select! {
+        _ = &mut endless => panic!("it ended by itself"),
+        started = &mut begun => started.unwrap(),
+    }
+    drop(endless);
+    // The only place is free again: the work has ended, not just the waiting.
+    assert_eq!(darkroom.develop(1, |_| Ok(7)).await.unwrap(), 7);
 }

@@ -227,7 +227,7 @@ async fn a_picture_from_a_phone_is_edited_upright_and_loses_its_position() {
     assert_eq!((picture.width(), picture.height()), (1800, 1200));
     let image = world.sends_image("jpeg_exif_gps.jpg").await;
     let (file, _) = edited(&world, "flip_image", image, json!({"direction": "vertical"})).await;
-    let bytes = world.context.attachments.bytes(&file).await.unwrap();
+    let bytes = world.context.bytes(&file).await.unwrap();
     assert!(!bytes.windows(4).any(|window| window == b"Exif"));
 }
 

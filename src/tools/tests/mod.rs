@@ -10,7 +10,7 @@ mod read_text;
 mod redact;
 mod registry;
 
-use super::{Called, Darkroom, Output, Registry, ToolContext};
+use super::{Called, Darkroom, Output, Prints, Registry, ToolContext};
 use crate::{
     access::Scope,
     attachments::{Attachments, Limits, NewFile, Objects},
@@ -47,12 +47,9 @@ impl World {
         let limits = Limits { max_file_bytes: 50 << 20, max_conversation_bytes: 1 << 30 };
         let objects = Objects::open("memory://").unwrap();
         let attachments = Attachments::new(store.clone(), objects.clone(), limits);
-        let context = ToolContext {
-            scope: Scope::local(Conversation::new(InterfaceType::Web, "c1")),
-            attachments,
-            store,
-            darkroom: Darkroom::new(2, 512 << 20, imaging::Limits::default()),
-        };
+        let darkroom = Darkroom::new(2, 512 << 20, imaging::Limits::default());
+        let scope = Scope::local(Conversation::new(InterfaceType::Web, "c1"));
+        let context = ToolContext::new(scope, &Prints { store, attachments, darkroom });
         Self { context, registry: Registry::new(), objects, _folder: folder }
     }
 
@@ -131,7 +128,7 @@ impl World {
     }
 
     pub async fn picture(&self, file: &Attachment) -> imaging::Picture {
-        let bytes = self.context.attachments.bytes(file).await.unwrap();
+        let bytes = self.context.bytes(file).await.unwrap();
         imaging::decode(&bytes, &imaging::Work::default()).unwrap()
     }
 

@@ -1,0 +1,123 @@
+//! The one way to a picture's file or pixels. In a chain of edits only the last picture becomes a file; the ones in
+//! between are rows with a recipe, and are made again from it when somebody asks for them.
+
+use super::{Darkroom, ToolError, editing::Each, edits};
+use crate::{
+    attachments::{AttachmentError, Attachments},
+    domain::Attachment,
+    imaging::{self, Encoded, ImagingError, Picture, Work},
+    store::Store,
+};
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// No chain of edits is this long; a longer one is a loop.
+const LONGEST_CHAIN: usize = 500;
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct Prints {
+    pub store: Store,
+    pub attachments: Attachments,
+    pub darkroom: Darkroom,
+}
+
+/// What the next edit of a picture begins with: the nearest pixels or file, and the edits made since.
+pub(super) struct Start {
+    from: Origin,
+    since: Vec<Arc<Each>>,
+}
+
+enum Origin {
+    Pixels(Picture),
+    File(Bytes),
+}
+
+/// What came out of the darkroom.
+pub(super) enum Developed {
+    Picture(Picture),
+    /// Something that pixels alone cannot say, such as an animation.
+    File(Encoded),
+}
+
+impl Start {
+    pub(super) fn develop(self, next: Option<&Each>, work: &Work) -> Result<Developed, ImagingError> {
+        let edit = |picture: Picture, work: &Work| {
+            let edits = self.since.iter().map(AsRef::as_ref).chain(next);
+            edits.into_iter().try_fold(picture, |picture, edit| {
+                work.go_on()?;
+                edit(picture, work)
+            })
+        };
+        let picture = match self.from {
+            Origin::Pixels(picture) => picture,
+            Origin::File(bytes) => imaging::decode(&bytes, work)?,
+        };
+        edit(picture, work).map(Developed::Picture)
+    }
+}
+
+impl Prints {
+    /// The full bytes of a file, printed first if need be.
+    pub async fn bytes(&self, file: &Attachment) -> Result<Bytes, ToolError> {
+        let printed = self.printed(file).await?;
+        Ok(self.attachments.bytes(&printed).await?)
+    }
+
+    /// The same attachment with a file behind it.
+    pub async fn printed(&self, file: &Attachment) -> Result<Attachment, ToolError> {
+        if file.is_printed() {
+            return Ok(file.clone());
+        }
+        let (start, pixels) = (self.start(file).await?, pixels(file));
+        let print = move |work: &Work| match start.develop(None, work)? {
+            Developed::Picture(picture) => imaging::encode(&picture),
+            Developed::File(encoded) => Ok(encoded),
+        };
+        let encoded = self.darkroom.develop(pixels, print).await?;
+        let printed = self.attachments.fulfil(file, Bytes::from(encoded.bytes)).await?;
+        self.store.print_attachment(&printed).await.map_err(AttachmentError::from)?;
+        Ok(printed)
+    }
+
+    /// A small copy to look at.
+    pub async fn view(&self, file: &Attachment, longest: u32) -> Result<Encoded, ToolError> {
+        if let Some(picture) = self.darkroom.negatives().look(file.attachment_id) {
+            let look = move |work: &Work| imaging::view(&picture, longest, work);
+            return self.darkroom.develop(pixels(file), look).await;
+        }
+        let bytes = self.bytes(file).await?;
+        let look = move |work: &Work| imaging::downscale_for_view(&bytes, work, longest);
+        self.darkroom.develop(pixels(file), look).await
+    }
+
+    /// Takes the pixels if they are held: whoever asks is about to change them.
+    pub(super) async fn start(&self, file: &Attachment) -> Result<Start, ToolError> {
+        let mut at = file.clone();
+        let mut since = Vec::new();
+        let from = loop {
+            if let Some(picture) = self.darkroom.negatives().take(at.attachment_id) {
+                break Origin::Pixels(picture);
+            }
+            if at.is_printed() {
+                break Origin::File(self.attachments.bytes(&at).await?);
+            }
+            let lost =
+                || ToolError::Trouble(format!("What {} was made from has been deleted.", file.filename));
+            let (Some(recipe), Some(parent)) = (&at.recipe, at.parents.first()) else { return Err(lost()) };
+            since.push(edits::again(recipe)?);
+            let parent = self.store.attachment(&file.conversation, *parent).await;
+            at = parent.map_err(AttachmentError::from)?.ok_or_else(lost)?;
+            if since.len() > LONGEST_CHAIN {
+                return Err(lost());
+            }
+        };
+        since.reverse();
+        Ok(Start { from, since })
+    }
+}
+
+fn pixels(file: &Attachment) -> u64 {
+    let side = |side: Option<i64>| side.unwrap_or_default().unsigned_abs();
+    side(file.width).saturating_mul(side(file.height))
+}
