@@ -8,8 +8,10 @@ mod edits;
 mod files;
 mod framing;
 mod history;
+mod looks;
 mod prints;
 mod read_text;
+mod redact;
 mod registry;
 
 use super::{Called, Darkroom, Output, Prints, Registry, ToolContext};

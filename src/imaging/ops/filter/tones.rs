@@ -9,13 +9,13 @@ use crate::imaging::pixelwise::{color, each_pixel, luma, mix, set_color, smooth_
 use crate::imaging::{Color, ImagingError};
 
 /// Where the darkening of a vignette begins, as a part of the way from the middle to a corner.
-const VIGNETTE_FROM: f32 = 0.35;
+const VIGNETTE_FROM: f32 = 0.28;
 /// How much of the light a vignette of full strength takes from the corners.
 const VIGNETTE_DEPTH: f32 = 0.92;
 /// The side of the square of noise that grain is made of; it repeats unseen.
 const GRAIN_TILE: u32 = 512;
 /// The spread of grain of full strength in middle tones.
-const GRAIN_SPREAD: f32 = 0.2;
+const GRAIN_SPREAD: f32 = 0.14;
 
 impl<S: Sample, const N: usize> Canvas<'_, S, N> {
     fn recolor(
@@ -64,7 +64,7 @@ impl<S: Sample, const N: usize> Canvas<'_, S, N> {
             let across = (x as f32 + 0.5 - middle_x) / half(part.width);
             let down = (y as f32 + 0.5 - middle_y) / half(part.height);
             let from_middle = ((across * across + down * down) / 2.0).sqrt();
-            let light = 1.0 - strength * VIGNETTE_DEPTH * smooth_step(VIGNETTE_FROM, 1.1, from_middle);
+            let light = 1.0 - strength * VIGNETTE_DEPTH * smooth_step(VIGNETTE_FROM, 1.0, from_middle);
             before.map(|value| value * light)
         })
     }
