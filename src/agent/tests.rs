@@ -53,7 +53,7 @@ fn engine(store: &Store) -> Arc<Engine> {
         attachments: Attachments::new(store.clone(), Objects::open("memory://").unwrap(), limits),
         turns: Arc::new(Turns::new(store.clone())),
         prompts: Prompts::load(None).unwrap(),
-        darkroom: Darkroom::new(1, 1 << 20, imaging::Limits::default()),
+        darkroom: Darkroom::new(1, 1 << 20, imaging::Limits::default(), imaging::Fonts::default()),
         bounds: Bounds { max_messages: 10, max_age: TimeDelta::hours(1), max_thread_tokens: 1000 },
         agents: vec![agent],
         planners: [(InterfaceType::Telegram, plan as super::Planner)].into(),

@@ -27,5 +27,6 @@ pub use format::Format;
 pub use picture::Picture;
 pub use probe::{Probe, probe};
 pub use region::{PixelRect, Region, RegionError};
+pub use text::{FontError, Fonts};
 pub use view::{downscale_for_view, view};
 pub use work::{Stop, Work};

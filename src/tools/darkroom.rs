@@ -2,7 +2,7 @@
 //! panics kept inside. What is done there is the caller's.
 
 use super::ToolError;
-use crate::imaging::{ImagingError, Limits, Stop, Work};
+use crate::imaging::{Fonts, ImagingError, Limits, Stop, Work};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -19,6 +19,7 @@ pub struct Darkroom {
     /// In MiB, like the permits of `memory`.
     whole: u32,
     limits: Limits,
+    fonts: Fonts,
 }
 
 /// Dropped with whoever waits, so that a time-out ends the work and not just the waiting.
@@ -31,7 +32,7 @@ impl Drop for StopOnDrop {
 }
 
 impl Darkroom {
-    pub fn new(edits_at_once: usize, memory_bytes: u64, limits: Limits) -> Self {
+    pub fn new(edits_at_once: usize, memory_bytes: u64, limits: Limits, fonts: Fonts) -> Self {
         let at_once = edits_at_once.clamp(1, Semaphore::MAX_PERMITS);
         let most = u32::try_from(Semaphore::MAX_PERMITS).unwrap_or(u32::MAX);
         let whole = u32::try_from(memory_bytes / MIB).unwrap_or(most).clamp(1, most);
@@ -41,11 +42,16 @@ impl Darkroom {
             at_once,
             whole,
             limits,
+            fonts,
         }
     }
 
     pub fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    pub fn fonts(&self) -> &Fonts {
+        &self.fonts
     }
 
     pub fn at_once(&self) -> usize {
@@ -59,7 +65,7 @@ impl Darkroom {
         edit: impl FnOnce(&Work) -> Result<T, ImagingError> + Send + 'static,
     ) -> Result<T, ToolError> {
         let waiting = StopOnDrop(Stop::default());
-        let work = Work::new(self.limits, waiting.0.clone());
+        let work = Work::new(self.limits, self.fonts.clone(), waiting.0.clone());
         let done = self.run(pixels.saturating_mul(BYTES_PER_PIXEL), move || edit(&work)).await?;
         if let Err(ImagingError::Failed { detail } | ImagingError::Damaged { detail, .. }) = &done {
             tracing::debug!(detail, "a picture could not be edited");

@@ -4,11 +4,11 @@
 use super::{
     Output, Tool, ToolContext, ToolError, ToolResult, arguments,
     outcome::{Failure, find_all, gather},
-    words,
+    words, writing,
 };
 use crate::{
     attachments::NewFile,
-    domain::{Attachment, AttachmentSource, Recipe},
+    domain::{Attachment, AttachmentId, AttachmentSource, Recipe},
     imaging::{self, Encoded, ImagingError, Picture, Work},
     providers::ToolSpec,
 };
@@ -40,6 +40,10 @@ pub(super) struct Plan {
     /// What was done, in a few words.
     pub description: String,
     pub canvas: Box<Canvas>,
+    /// What it writes into the pictures, so that what no font has can be told.
+    pub writes: Vec<String>,
+    /// Other files that go into every picture.
+    pub beside: Vec<AttachmentId>,
     pub making: Making,
 }
 
@@ -80,26 +84,42 @@ impl Tool for EditTool {
             let plan = (self.plan)(&spec, &arguments)?;
             let ids = arguments::ids("images", &plan.images)?;
             let files = find_all(context, &ids).await?;
-            let edit = Edit {
-                context,
-                recipe: recipe(spec.name, &arguments),
-                canvas: plan.canvas,
-                making: plan.making,
-                suffix: plan.suffix,
-                description: plan.description,
-            };
-            // No more at a time than the darkroom takes: each holds its file in memory while it waits.
-            let outcomes: Vec<_> = stream::iter(files.into_iter().map(|file| edit.one(file)))
-                .buffered(context.darkroom.at_once())
-                .collect()
-                .await;
-            gather(plan.done, outcomes)
+            carry_out(context, plan, recipe(spec.name, &arguments), files).await
         }
         .boxed()
     }
 }
 
-fn recipe(tool: &str, arguments: &Value) -> Recipe {
+/// One new picture for each file, in the same order.
+pub(super) async fn carry_out(
+    context: &ToolContext,
+    plan: Plan,
+    recipe: Recipe,
+    files: Vec<Result<Attachment, Failure>>,
+) -> Result<ToolResult, ToolError> {
+    let note = writing::note(context.darkroom.fonts(), &plan.writes)?;
+    let edit = Edit {
+        context,
+        recipe,
+        canvas: plan.canvas,
+        making: plan.making,
+        suffix: plan.suffix,
+        description: plan.description,
+        beside: plan.beside,
+    };
+    // No more at a time than the darkroom takes: each holds its file in memory while it waits.
+    let outcomes: Vec<_> = stream::iter(files.into_iter().map(|file| edit.one(file)))
+        .buffered(context.darkroom.at_once())
+        .collect()
+        .await;
+    let mut result = gather(plan.done, outcomes)?;
+    if let Some(note) = note {
+        result.text = format!("{}\n{note}", result.text);
+    }
+    Ok(result)
+}
+
+pub(super) fn recipe(tool: &str, arguments: &Value) -> Recipe {
     let mut arguments = arguments::without_nulls(arguments);
     if let Some(fields) = arguments.as_object_mut() {
         fields.remove("images");
@@ -114,6 +134,7 @@ struct Edit<'a> {
     making: Making,
     suffix: &'static str,
     description: String,
+    beside: Vec<AttachmentId>,
 }
 
 impl Edit<'_> {
@@ -141,7 +162,7 @@ impl Edit<'_> {
             filename: Some(derived_name(file, self.suffix, encoded.extension)),
             description: Some(self.description.clone()),
             source: AttachmentSource::Tool,
-            parents: vec![file.attachment_id],
+            parents: [&[file.attachment_id], self.beside.as_slice()].concat(),
             recipe: Some(self.recipe.clone()),
         };
         Ok(self.context.attachments.keep(&self.context.scope, made).await?)

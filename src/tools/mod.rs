@@ -14,6 +14,7 @@ mod registry;
 #[cfg(test)]
 mod tests;
 mod words;
+mod writing;
 
 pub use darkroom::Darkroom;
 pub use registry::{Called, Registry};

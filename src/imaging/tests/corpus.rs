@@ -178,9 +178,9 @@ fn every_file_goes_through_every_edit() {
     let limits = Work::default();
     type Edit<'a> = (&'a str, Box<dyn Fn(Picture) -> Result<Picture, ImagingError> + 'a>);
     let edits: Vec<Edit> = vec![
-        ("rectangle", Box::new(|p| highlight(p, &labelled(Shape::Rectangle)))),
-        ("ellipse", Box::new(|p| highlight(p, &labelled(Shape::Ellipse)))),
-        ("spotlight", Box::new(|p| highlight(p, &labelled(Shape::Spotlight)))),
+        ("rectangle", Box::new(|p| highlight(p, &labelled(Shape::Rectangle), &Work::default()))),
+        ("ellipse", Box::new(|p| highlight(p, &labelled(Shape::Ellipse), &Work::default()))),
+        ("spotlight", Box::new(|p| highlight(p, &labelled(Shape::Spotlight), &Work::default()))),
         ("crop", Box::new(|p| crop(p, CropTo::Region(region)))),
         ("square", Box::new(|p| crop(p, CropTo::Aspect("square".parse().unwrap())))),
         ("rotate 90", Box::new(|p| rotate(p, 90.0, &limits))),

@@ -1,6 +1,8 @@
 //! Promises that span several files of this room, kept on real and hostile pictures.
 
+mod annotations;
 mod corpus;
+mod golden;
 mod highlights;
 mod privacy;
 

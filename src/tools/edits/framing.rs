@@ -71,6 +71,8 @@ pub(super) fn crop(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError
         suffix: "cropped",
         description,
         canvas: same_canvas(),
+        writes: Vec::new(),
+        beside: Vec::new(),
         making: Making::each(move |picture, _| ops::crop(picture, to)),
     })
 }
@@ -117,6 +119,8 @@ pub(super) fn rotate(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolErr
         suffix: "rotated",
         description: format!("rotated by {degrees} degrees"),
         canvas: Box::new(move |width, height| (width * cos + height * sin) * (width * sin + height * cos)),
+        writes: Vec::new(),
+        beside: Vec::new(),
         making: Making::each(move |picture, work| ops::rotate(picture, degrees, work)),
     })
 }
@@ -157,6 +161,8 @@ pub(super) fn flip(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError
         suffix: "flipped",
         description: description.to_owned(),
         canvas: same_canvas(),
+        writes: Vec::new(),
+        beside: Vec::new(),
         making: Making::each(move |picture, _| ops::flip(picture, direction)),
     })
 }
@@ -230,6 +236,8 @@ pub(super) fn resize(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolErr
         suffix: "resized",
         description,
         canvas: Box::new(canvas),
+        writes: Vec::new(),
+        beside: Vec::new(),
         making: Making::each(move |picture, work| ops::resize(picture, to, work)),
     })
 }

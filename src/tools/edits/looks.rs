@@ -46,6 +46,8 @@ pub(super) fn filter(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolErr
         suffix,
         description: description.to_owned(),
         canvas: same_canvas(),
+        writes: Vec::new(),
+        beside: Vec::new(),
         making: Making::each(move |picture, _| ops::filter(picture, filter)),
     })
 }

@@ -1,5 +1,6 @@
 //! A conversation with files in it, and tools called the way the agent calls them.
 
+mod annotate;
 mod bad_arguments;
 mod darkroom;
 mod edits;
@@ -7,6 +8,7 @@ mod files;
 mod history;
 mod read_text;
 mod registry;
+mod watermark;
 
 use super::{Called, Darkroom, Output, Registry, ToolContext};
 use crate::{
@@ -49,7 +51,7 @@ impl World {
             scope: Scope::local(Conversation::new(InterfaceType::Web, "c1")),
             attachments,
             store,
-            darkroom: Darkroom::new(2, 512 << 20, imaging::Limits::default()),
+            darkroom: Darkroom::new(2, 512 << 20, imaging::Limits::default(), imaging::Fonts::default()),
         };
         Self { context, registry: Registry::new(), objects, _folder: folder }
     }
