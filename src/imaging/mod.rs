@@ -49,5 +49,6 @@ pub use region::{PixelRect, Region, RegionError};
 pub use shortcut::crop_file;
 pub use sources::{Sources, Unusable};
 pub use spare::reuse;
+pub use text::{FontError, Fonts};
 pub use view::{downscale_for_view, view};
 pub use work::{Stop, Work};

@@ -19,6 +19,7 @@ mod registry;
 #[cfg(test)]
 mod tests;
 mod words;
+mod writing;
 
 pub use darkroom::Darkroom;
 pub use negatives::Shelf;

@@ -158,7 +158,7 @@ impl Film {
             Self::Gif(writer) => (writer.finish(work)?, Format::Gif),
             Self::WebP(writer) => (writer.finish()?, Format::WebP),
         };
-        Ok(Encoded { bytes, mime: format.mime(), extension: format.extension() })
+        Ok(Encoded::new(bytes, format))
     }
 }
 

@@ -13,8 +13,8 @@ use self::arrange::{Arrangement, Caption, arrange};
 use super::Fit;
 use crate::imaging::paint::{self, Form};
 use crate::imaging::sources::{Sources, Unusable, at, flattened, sized, with_alpha};
-use crate::imaging::text::Line;
-use crate::imaging::{Color, Format, ImagingError, Picture, PixelRect, Work};
+use crate::imaging::text::{Align, Block, Lines, Setting};
+use crate::imaging::{Color, Fonts, Format, ImagingError, Picture, PixelRect, Work};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -115,7 +115,7 @@ fn compose<P: Pixel<Subpixel = u8>>(
             None => "",
         };
         if let Some(caption) = place.caption {
-            write(&mut canvas, text, caption, place.cell, on);
+            write(&mut canvas, text, caption, place.cell, on, &work.fonts);
         }
     }
     Ok(canvas)
@@ -147,24 +147,31 @@ fn write<P: Pixel<Subpixel = u8>>(
     caption: Caption,
     cell: PixelRect,
     on: Color,
+    fonts: &Fonts,
 ) {
+    let line = |size: f32, width: f32| {
+        let room = (width, size * 2.0);
+        Block::new(fonts, text, &Setting { size, room, lines: Lines::One, align: Align::Left, edge: 0.0 })
+    };
     match caption {
         Caption::Below { area, size } => {
-            let Some(line) = Line::new(text, size, area.width as f32) else { return };
-            let x = area.x as f32 + (area.width as f32 - line.width()) / 2.0;
-            line.draw(canvas, x, area.y as f32, area, on.readable_on_top());
+            let Some(line) = line(size, area.width as f32) else { return };
+            let x = area.x + area.width.saturating_sub(line.width()) / 2;
+            line.draw(canvas, (x, area.y), area, on.readable_on_top());
         }
         Caption::Inside { size, top } => {
             let pad = (size * 0.45).round();
-            let Some(line) = Line::new(text, size, cell.width as f32 - 6.0 * pad) else { return };
-            let width = ((line.width() + 2.0 * pad).ceil() as u32).min(cell.width);
+            let Some(line) = line(size, cell.width as f32 - 6.0 * pad) else { return };
+            let width = ((line.width() as f32 + 2.0 * pad).ceil() as u32).min(cell.width);
             let height = ((size + pad).ceil() as u32).min(cell.height);
             let inset = (pad as u32 * 2).min((cell.width - width) / 2).min((cell.height - height) / 2);
             let y = if top { cell.y + inset } else { cell.bottom() - inset - height };
             let plate = PixelRect { x: cell.x + inset, y, width, height };
             let form = Form::Rectangle { bounds: plate.into(), radius: pad };
             paint::fill(canvas, form, plate, Color::rgb(16, 16, 16), 0.68);
-            line.draw(canvas, plate.x as f32 + pad, y as f32 + pad / 2.0, plate, Color::WHITE);
+            let middle = |side: u32, inner: u32| side.saturating_sub(inner) / 2;
+            let at = (plate.x + middle(width, line.width()), y + middle(height, line.height()));
+            line.draw(canvas, at, plate, Color::WHITE);
         }
     }
 }
