@@ -2,11 +2,14 @@
 //! kept as bytes, and becomes part of the conversation when its result is stored.
 
 mod arguments;
+mod combine;
+mod combining;
 mod darkroom;
 mod editing;
 mod edits;
 mod files;
 mod history;
+mod info;
 mod negatives;
 mod outcome;
 mod plain_text;

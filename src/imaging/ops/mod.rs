@@ -1,6 +1,8 @@
 //! The edits, one per file: each takes a [`Picture`](super::Picture) and gives one back.
 
 mod adjust;
+mod collage;
+mod compare;
 mod crop;
 mod filter;
 mod flip;
@@ -10,11 +12,13 @@ mod resize;
 mod rotate;
 
 pub use adjust::{Adjustment, adjust};
-pub use crop::{Aspect, CropTo, crop};
+pub use collage::{Background, Collage, CollageLayout, collage};
+pub use compare::{CompareMode, Comparison, compare};
+pub use crop::{Around, Aspect, Borders, CropTo, Tolerance, borders, crop};
 pub use filter::{Filter, Filtering, filter};
 pub use flip::{Axis, flip};
 pub use highlight::{Highlight, Shape, highlight};
 pub use redact::{Redaction, RedactionStyle, redact};
 pub(super) use resize::resized;
 pub use resize::{Fit, ResizeTo, resize};
-pub use rotate::rotate;
+pub use rotate::{Corners, rotate};
