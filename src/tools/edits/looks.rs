@@ -141,9 +141,8 @@ pub(super) fn adjust_spec() -> ToolSpec {
 }
 
 pub(super) fn adjust(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
-    #[derive(Deserialize)]
+    #[derive(Default, Deserialize)]
     #[serde(default)]
-    #[derive(Default)]
     struct Arguments {
         images: Vec<String>,
         brightness: f64,

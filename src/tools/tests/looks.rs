@@ -4,6 +4,12 @@ use super::*;
 use image::GenericImageView as _;
 use serde_json::json;
 
+async fn makes_one(world: &World, tool: &str, arguments: Value) -> Attachment {
+    let mut made = world.makes(tool, arguments).await;
+    assert_eq!(made.len(), 1);
+    made.remove(0)
+}
+
 const ID: &str = "7f1c2f4e-0f4d-4c06-9d7e-0d7d3f6a1b11";
 
 #[tokio::test]
@@ -13,13 +19,11 @@ async fn an_adjustment_changes_the_picture_and_says_how() {
     let wishes = json!({"exposure": 30, "warmth": -12.5, "auto_levels": true});
     let mut arguments = wishes.clone();
     arguments["images"] = json!([image]);
-    let [made] = &world.makes("adjust_image", arguments).await[..] else {
-        panic!("one output expected");
-    };
+    let made = makes_one(&world, "adjust_image", arguments).await;
     assert_eq!(made.filename, "photo_chelsea-adjusted.png");
     assert_eq!(made.description.as_deref(), Some("exposure +30, warmth -12.5, auto-levels"));
     assert_eq!(made.recipe.clone().unwrap().arguments, wishes);
-    let (before, after) = (world.picture(&world.found(image).await).await, world.picture(made).await);
+    let (before, after) = (world.picture(&world.found(image).await).await, world.picture(&made).await);
     let light = |picture: &imaging::Picture| {
         picture.pixels().to_luma8().pixels().map(|pixel| u64::from(pixel.0[0])).sum::<u64>()
     };
@@ -37,10 +41,8 @@ async fn every_filter_can_be_asked_for_and_stays_in_its_region() {
     assert_eq!(filters.len(), 12);
     for filter in filters {
         let arguments = json!({"images": [image], "filter": filter, "strength": 70, "region": region});
-        let [made] = &world.makes("filter_image", arguments).await[..] else {
-            panic!("one output expected");
-        };
-        let after = world.picture(made).await;
+        let made = makes_one(&world, "filter_image", arguments).await;
+        let after = world.picture(&made).await;
         assert_eq!((after.width(), after.height()), (before.width(), before.height()));
         let (x, y) = (before.width() / 5, before.height() / 2);
         assert_eq!(after.pixels().get_pixel(x, y), before.pixels().get_pixel(x, y), "{filter}");
@@ -54,11 +56,9 @@ async fn a_duotone_takes_its_two_colours() {
     let world = World::new().await;
     let image = world.sends_image("photo_page.png").await;
     let arguments = json!({"images": [image], "filter": "duotone", "colors": ["navy", "#ffeecc"]});
-    let [made] = &world.makes("filter_image", arguments).await[..] else {
-        panic!("one output expected");
-    };
+    let made = makes_one(&world, "filter_image", arguments).await;
     assert_eq!(made.filename, "photo_page-duotone.png");
-    let picture = world.picture(made).await.pixels().to_rgb8();
+    let picture = world.picture(&made).await.pixels().to_rgb8();
     assert!(picture.pixels().all(|pixel| pixel.0[2] >= 128), "between navy and cream");
 }
 
