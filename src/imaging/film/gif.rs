@@ -39,7 +39,7 @@ impl Writer {
     pub fn add(&mut self, mut frame: RgbaImage, delay: u32, work: &Work) -> Result<(), ImagingError> {
         for pixel in frame.pixels_mut() {
             *pixel = match pixel.0 {
-                [r, g, b, OPAQUE..] => Rgba([r, g, b, 255]),
+                [r, g, b, OPAQUE..=u8::MAX] => Rgba([r, g, b, 255]),
                 _ => Rgba([0; 4]),
             };
         }

@@ -36,7 +36,7 @@ pub(super) fn gif(bytes: &[u8]) -> Option<Reel> {
 
 fn rounds(block: &[u8]) -> Option<u16> {
     match block {
-        [3.., 1, low, high, ..] => Some(u16::from_le_bytes([*low, *high])),
+        [3..=u8::MAX, 1, low, high, ..] => Some(u16::from_le_bytes([*low, *high])),
         _ => None,
     }
 }
