@@ -145,6 +145,7 @@ fn is_of_type(schema: &Value, value: &Value) -> bool {
         Some("string") => value.is_string(),
         Some("boolean") => value.is_boolean(),
         Some("number") => value.is_number(),
+        Some("boolean") => value.is_boolean(),
         Some("integer") => value.as_f64().is_some_and(|number| number.fract() == 0.0),
         _ => true,
     }
@@ -178,6 +179,7 @@ fn wanted(schema: &Value) -> String {
     };
     match schema["type"].as_str() {
         Some("number") => format!("a number{}", between("minimum", "maximum")),
+        Some("boolean") => "true or false".to_owned(),
         Some("integer") => format!("a whole number{}", between("minimum", "maximum")),
         Some("string") => match (schema["minLength"].as_u64(), schema["maxLength"].as_u64()) {
             (Some(least), Some(most)) => format!("text of {least} to {most} characters"),

@@ -9,6 +9,7 @@ mod editing;
 mod edits;
 mod files;
 mod history;
+mod info;
 mod negatives;
 mod outcome;
 mod plain_text;

@@ -32,7 +32,7 @@ impl Failure {
         name.filter(|name| !self.why.contains(name))
     }
 
-    fn alone(&self) -> String {
+    pub(super) fn alone(&self) -> String {
         match self.name() {
             Some(name) => format!("{name}: {}", self.why),
             None => self.why.clone(),

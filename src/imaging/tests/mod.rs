@@ -1,8 +1,13 @@
 //! Promises that span several files of this room, kept on real and hostile pictures.
 
+mod codecs;
+mod conversions;
 mod corpus;
+mod facts;
 mod highlights;
+mod looks;
 mod privacy;
+mod redactions;
 
 use std::path::PathBuf;
 

@@ -1,9 +1,11 @@
 //! The edits as the model sees them, one file per family: what each takes, and which operation on pixels it
 //! stands for. What families share (images, regions) is here; the path from arguments to files is in `editing`.
 
+mod convert;
 mod framing;
 mod highlight;
 mod looks;
+mod redact;
 
 use super::{
     Tool, ToolError,
@@ -27,7 +29,10 @@ fn all() -> Vec<EditTool> {
         EditTool { spec: framing::rotate_spec, plan: framing::rotate },
         EditTool { spec: framing::flip_spec, plan: framing::flip },
         EditTool { spec: framing::resize_spec, plan: framing::resize },
+        EditTool { spec: looks::adjust_spec, plan: looks::adjust },
         EditTool { spec: looks::filter_spec, plan: looks::filter },
+        EditTool { spec: redact::redact_spec, plan: redact::redact },
+        EditTool { spec: convert::convert_spec, plan: convert::convert },
     ]
 }
 

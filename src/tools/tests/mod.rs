@@ -2,11 +2,16 @@
 
 mod bad_arguments;
 mod combining;
+mod conversions;
 mod darkroom;
 mod edits;
 mod files;
+mod framing;
 mod history;
+mod looks;
+mod prints;
 mod read_text;
+mod redact;
 mod registry;
 
 use super::{Called, Darkroom, Output, Prints, Registry, ToolContext};
@@ -113,6 +118,10 @@ impl World {
     /// What a call that must succeed made, filed as the agent does it.
     pub async fn makes(&self, tool: &str, arguments: Value) -> Vec<Attachment> {
         let called = self.call(tool, arguments).await;
+        self.keep_made(called).await
+    }
+
+    pub async fn keep_made(&self, called: Called) -> Vec<Attachment> {
         assert!(!called.failed, "{}", called.text);
         let made: Vec<_> = called
             .outputs

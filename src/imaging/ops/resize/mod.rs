@@ -1,11 +1,15 @@
 //! Scales a picture with Lanczos, alpha premultiplied. The size is checked before anything is allocated.
 
+mod halving;
+#[cfg(test)]
+mod tests;
+
 use fast_image_resize::images::{Image, ImageRef};
 use fast_image_resize::{PixelType, ResizeOptions, Resizer};
 use image::{ColorType, DynamicImage, ImageBuffer, Pixel};
 use serde::{Deserialize, Serialize};
 
-use crate::imaging::{ImagingError, Picture, Work};
+use crate::imaging::{ImagingError, Picture, Work, reuse};
 
 /// How a picture meets a box of another shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -103,7 +107,9 @@ pub fn resize(picture: Picture, to: ResizeTo, work: &Work) -> Result<Picture, Im
     if to.apply(picture.width(), picture.height()) == (picture.width(), picture.height()) {
         return Ok(picture);
     }
-    resized(&picture, to, work)
+    let scaled = resized(&picture, to, work);
+    reuse(picture);
+    scaled
 }
 
 /// The same, of a picture that is needed again.
@@ -112,21 +118,56 @@ pub(in crate::imaging) fn resized(
     to: ResizeTo,
     work: &Work,
 ) -> Result<Picture, ImagingError> {
+    work.go_on()?;
     let (width, height) = to.apply(picture.width(), picture.height());
     work.limits.check(width, height)?;
-    let options = match to.0 {
-        Wish::Box { fit: Fit::Fill, .. } => ResizeOptions::new().fit_into_destination(Some((0.5, 0.5))),
-        _ => ResizeOptions::new(),
+    let part = match to.0 {
+        Wish::Box { fit: Fit::Fill, .. } => Part::filling(&picture.pixels, width, height),
+        _ => Part::all(&picture.pixels),
     };
-    Ok(picture.with_pixels(scale(&picture.pixels, width, height, &options)?))
+    let halved = halving::halved(&picture.pixels, &part, width, height, work)?;
+    work.go_on()?;
+    let pixels = match &halved {
+        Some((pixels, part)) => scale(pixels, part, width, height)?,
+        None => scale(&picture.pixels, &part, width, height)?,
+    };
+    Ok(picture.with_pixels(pixels))
 }
 
-fn scale(
-    pixels: &DynamicImage,
-    width: u32,
-    height: u32,
-    options: &ResizeOptions,
-) -> Result<DynamicImage, ImagingError> {
+/// What of the source the result shows, in its pixels and fractions of them.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    left: f64,
+    top: f64,
+    width: f64,
+    height: f64,
+}
+
+impl Part {
+    fn all(pixels: &DynamicImage) -> Self {
+        Self { left: 0.0, top: 0.0, width: pixels.width().into(), height: pixels.height().into() }
+    }
+
+    /// The largest part of this shape, from the middle.
+    fn filling(pixels: &DynamicImage, width: u32, height: u32) -> Self {
+        let (whole_width, whole_height) = (f64::from(pixels.width()), f64::from(pixels.height()));
+        let (width, height) = (f64::from(width), f64::from(height));
+        let scale = (whole_width / width).min(whole_height / height);
+        let (width, height) = ((width * scale).min(whole_width), (height * scale).min(whole_height));
+        Self { left: (whole_width - width) / 2.0, top: (whole_height - height) / 2.0, width, height }
+    }
+
+    fn halved(&self) -> Self {
+        Self {
+            left: self.left / 2.0,
+            top: self.top / 2.0,
+            width: self.width / 2.0,
+            height: self.height / 2.0,
+        }
+    }
+}
+
+fn scale(pixels: &DynamicImage, part: &Part, width: u32, height: u32) -> Result<DynamicImage, ImagingError> {
     let kind = match pixels.color() {
         ColorType::L8 => PixelType::U8,
         ColorType::La8 => PixelType::U8x2,
@@ -141,7 +182,8 @@ fn scale(
     let source = ImageRef::new(pixels.width(), pixels.height(), pixels.as_bytes(), kind)
         .map_err(ImagingError::failed)?;
     let mut scaled = Image::new(width, height, kind);
-    Resizer::new().resize(&source, &mut scaled, options).map_err(ImagingError::failed)?;
+    let options = ResizeOptions::new().crop(part.left, part.top, part.width, part.height);
+    Resizer::new().resize(&source, &mut scaled, &options).map_err(ImagingError::failed)?;
     let bytes = scaled.into_vec();
     match pixels.color() {
         ColorType::L8 => buffer(width, height, bytes).map(DynamicImage::ImageLuma8),
@@ -166,80 +208,4 @@ fn buffer<P: Pixel>(
 
 fn wide(bytes: &[u8]) -> Vec<u16> {
     bytes.as_chunks::<2>().0.iter().map(|pair| u16::from_ne_bytes(*pair)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use image::{Rgba, RgbaImage};
-
-    use super::*;
-    use crate::imaging::Format;
-
-    fn to(width: impl Into<Option<i32>>, height: impl Into<Option<i32>>, fit: Fit) -> ResizeTo {
-        ResizeTo::new(width.into().map(f64::from), height.into().map(f64::from), None, None, Some(fit))
-            .unwrap()
-    }
-
-    #[test]
-    fn each_way_of_saying_a_size_gives_that_size() {
-        assert_eq!(to(320, None, Fit::Fit).apply(640, 427), (320, 214));
-        assert_eq!(to(None, 100, Fit::Fit).apply(640, 400), (160, 100));
-        assert_eq!(to(100, 100, Fit::Fit).apply(640, 320), (100, 50));
-        assert_eq!(to(100, 100, Fit::Fill).apply(640, 320), (100, 100));
-        assert_eq!(to(100, 10, Fit::Stretch).apply(640, 320), (100, 10));
-        assert_eq!(ResizeTo::longest(64).unwrap().apply(320, 640), (32, 64));
-        assert_eq!(ResizeTo::new(None, None, None, Some(50.0), None).unwrap().apply(641, 1), (321, 1));
-    }
-
-    #[test]
-    fn unclear_wishes_are_refused() {
-        for (w, h, l, p) in [
-            (None, None, None, None),
-            (Some(5.0), None, Some(5.0), None),
-            (Some(0.0), None, None, None),
-            (Some(f64::NAN), None, None, None),
-            (None, None, None, Some(0.5)),
-            (None, None, Some(-3.0), None),
-        ] {
-            assert!(
-                matches!(ResizeTo::new(w, h, l, p, None), Err(ImagingError::BadArgument(_))),
-                "{w:?} {h:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn colours_hidden_by_alpha_do_not_bleed_into_edges() {
-        let half =
-            RgbaImage::from_fn(
-                64,
-                64,
-                |x, _| {
-                    if x < 32 { Rgba([0, 255, 0, 255]) } else { Rgba([255, 0, 0, 0]) }
-                },
-            );
-        let small =
-            resize(Picture::new(half.into(), Format::Png), to(9, 9, Fit::Stretch), &Work::default()).unwrap();
-        for pixel in small.pixels().as_rgba8().unwrap().pixels() {
-            assert!(pixel.0[3] < 8 || pixel.0[0] < 8, "red bled in: {pixel:?}");
-        }
-    }
-
-    #[test]
-    fn fill_cuts_both_sides_alike() {
-        let stripes =
-            RgbaImage::from_fn(90, 30, |x, _| Rgba([if (30..60).contains(&x) { 255 } else { 0 }, 0, 0, 255]));
-        let square =
-            resize(Picture::new(stripes.into(), Format::Png), to(30, 30, Fit::Fill), &Work::default())
-                .unwrap();
-        assert!(square.pixels().as_rgba8().unwrap().pixels().all(|p| p.0[0] > 200));
-    }
-
-    #[test]
-    fn an_output_beyond_the_limits_is_refused_before_it_exists() {
-        let dot = || Picture::new(RgbaImage::new(10, 10).into(), Format::Png);
-        for wish in [to(50_000, 1, Fit::Stretch), to(20_000, 20_000, Fit::Stretch)] {
-            assert!(matches!(resize(dot(), wish, &Work::default()), Err(ImagingError::TooLarge { .. })));
-        }
-    }
 }
