@@ -4,7 +4,7 @@ use image::RgbImage;
 
 use crate::imaging::{ImagingError, PixelRect, Work};
 
-/// A pixel changed if it differs by this much of 255 in some channel, or together with its neighbours by less:
+/// A pixel changed if it differs by this much of 255, or together with its neighbours by less:
 /// what is below comes from compression.
 const ALONE: u8 = 40;
 const TOGETHER: u8 = 14;
@@ -28,7 +28,8 @@ impl Changes {
         let (width, height) = a.dimensions();
         let most = |(p, q): (&image::Rgb<u8>, &image::Rgb<u8>)| {
             let by = |channel: usize| p.0[channel].abs_diff(q.0[channel]);
-            by(0).max(by(1)).max(by(2))
+            // Eyes and JPEG alike take brightness more seriously than colour.
+            brightness(p.0).abs_diff(brightness(q.0)).max(by(0).max(by(1)).max(by(2)) / 2)
         };
         let alone: Vec<u8> = a.pixels().zip(b.pixels()).map(most).collect();
         work.go_on()?;
@@ -65,6 +66,10 @@ impl Changes {
         let by = self.by.get(y as usize * self.width as usize + x as usize).copied().unwrap_or(0);
         (f32::from(by) / f32::from(self.top)).min(1.0).powf(0.7)
     }
+}
+
+fn brightness([r, g, b]: [u8; 3]) -> u8 {
+    ((77 * u32::from(r) + 150 * u32::from(g) + 29 * u32::from(b)) >> 8) as u8
 }
 
 /// The mean of each pixel and its eight neighbours.
