@@ -9,12 +9,12 @@ mod redact;
 mod resize;
 mod rotate;
 
+pub use adjust::{Adjustment, adjust};
 pub use crop::{Around, Aspect, Borders, CropTo, Tolerance, borders, crop};
+pub use filter::{Filter, Filtering, filter};
 pub use flip::{Axis, flip};
 pub use highlight::{Highlight, Shape, highlight};
-pub(super) use resize::resized;
-pub use adjust::{Adjustment, adjust};
-pub use filter::{Filter, Filtering, filter};
 pub use redact::{Redaction, RedactionStyle, redact};
+pub(super) use resize::resized;
 pub use resize::{Fit, ResizeTo, resize};
 pub use rotate::{Corners, rotate};
