@@ -100,7 +100,10 @@ fn text_in_a_region_stays_in_it() {
 fn text_reads_on_white_and_on_black() {
     for shade in [0, 255] {
         let before = DynamicImage::from(RgbImage::from_pixel(300, 200, Rgb([shade; 3])));
-        let after = on(&before, &[Annotation::Words(words("eagle", Place::At(spot(500.0, 500.0))))]);
+        let after = on(
+            &before,
+            &[Annotation::Words(Words { size: 200.0, ..words("eagle", Place::At(spot(500.0, 500.0))) })],
+        );
         let pixels = after.pixels().to_rgb8();
         let count = |of: fn(u8) -> bool| pixels.pixels().filter(|p| of(p.0[0])).count();
         assert!(count(|v| v > 230) > 100 && count(|v| v < 40) > 100, "on {shade}");

@@ -2,8 +2,7 @@
 //! knows its size to the pixel and draws without any font.
 
 use cosmic_text::{
-    Attrs, Buffer, CacheKey, Command, Ellipsize, EllipsizeHeightLimit, Family, LayoutRun, Metrics, Shaping,
-    SwashContent, SwashImage, Wrap,
+    Attrs, Buffer, CacheKey, Command, Family, LayoutRun, Metrics, Shaping, SwashContent, SwashImage, Wrap,
 };
 use image::{ImageBuffer, Pixel};
 
@@ -27,6 +26,13 @@ pub(in crate::imaging) struct Setting {
 }
 
 impl Setting {
+    fn line_height(&self) -> f32 {
+        match self.lines {
+            Lines::One => self.size,
+            Lines::Wrapped => self.size * LEADING,
+        }
+    }
+
     fn edge_width(&self) -> f32 {
         if self.edge > 0.0 { (self.size * self.edge).max(1.0) } else { 0.0 }
     }
@@ -51,6 +57,7 @@ pub(in crate::imaging) enum Align {
 const TALL: f32 = 1.164;
 /// From one line to the next, when there are several.
 const LEADING: f32 = 1.12;
+const ELLIPSIS: char = '…';
 
 /// Text that is known to have something to show.
 #[derive(Debug, Clone)]
@@ -80,7 +87,7 @@ impl Block {
             return None;
         }
         fonts.with(|engine| {
-            let lines = set(engine, &text, setting, Wrap::WordOrGlyph);
+            let lines = shortened(engine, &text, setting)?;
             rasterize(engine, &lines, setting)
         })
     }
@@ -96,7 +103,7 @@ impl Block {
     pub fn largest(fonts: &Fonts, text: &str, setting: &Setting, least: f32) -> Option<Self> {
         let tidied = tidy(&fonts.writable(text), setting.lines);
         let fits = |size: f32| {
-            let open = Setting { size, room: (setting.room.0, f32::MAX), ..*setting };
+            let open = Setting { size, ..*setting };
             // A word is broken only if it does not fit even when small.
             let (width, height) = fonts.with(|engine| extent(&set(engine, &tidied, &open, Wrap::Word)));
             let edges = 2.0 * open.edge_width();
@@ -180,25 +187,43 @@ fn tidy(text: &str, lines: Lines) -> String {
 }
 
 pub(super) fn set(engine: &mut Engine, text: &str, setting: &Setting, wrap: Wrap) -> Buffer {
-    let (font_size, line_height) = match setting.lines {
-        Lines::One => (setting.size / TALL, setting.size),
-        Lines::Wrapped => (setting.size / TALL, setting.size * LEADING),
-    };
-    let mut buffer = Buffer::new(&mut engine.system, Metrics::new(font_size, line_height));
-    let edges = 2.0 * setting.edge_width();
-    let limit = match setting.lines {
-        Lines::One => EllipsizeHeightLimit::Lines(1),
-        Lines::Wrapped => EllipsizeHeightLimit::Height(setting.room.1 - edges),
-    };
-    buffer.set_wrap(if setting.lines == Lines::One { Wrap::None } else { wrap });
-    if setting.room.1 < f32::MAX {
-        buffer.set_ellipsize(Ellipsize::End(limit));
-    }
-    buffer.set_size(Some((setting.room.0 - edges).max(1.0)), None);
+    let font_size = setting.size / TALL;
+    let mut buffer = Buffer::new(&mut engine.system, Metrics::new(font_size, setting.line_height()));
+    // Not `Wrap::None`: that loses a number before right-to-left words.
+    buffer.set_wrap(wrap);
+    let width = (setting.room.0 - 2.0 * setting.edge_width()).max(1.0);
+    buffer.set_size((setting.lines == Lines::Wrapped).then_some(width), None);
     let attributes = Attrs::new().family(Family::Name(FAMILY)).weight(WEIGHT);
     buffer.set_text(text, &attributes, Shaping::Advanced, Some(cosmic_text::Align::Left));
     buffer.shape_until_scroll(&mut engine.system, false);
     buffer
+}
+
+/// As much of the text as there is room for, with an ellipsis if that is not all of it. One line is always let in,
+/// however low the room.
+fn shortened(engine: &mut Engine, text: &str, setting: &Setting) -> Option<Buffer> {
+    let edges = 2.0 * setting.edge_width();
+    let fits = |lines: &Buffer| {
+        let (width, height) = extent(lines);
+        width + edges <= setting.room.0 && height <= (setting.room.1 - edges).max(setting.line_height())
+    };
+    let whole = set(engine, text, setting, Wrap::WordOrGlyph);
+    if fits(&whole) {
+        return Some(whole);
+    }
+    let ends: Vec<_> = text.char_indices().map(|(end, _)| end).collect();
+    let (mut best, mut low, mut high) = (None, 0, ends.len());
+    while low < high {
+        let middle = low.midpoint(high);
+        let part = format!("{}{ELLIPSIS}", text[..ends[middle]].trim_end());
+        let lines = set(engine, &part, setting, Wrap::WordOrGlyph);
+        if fits(&lines) {
+            (best, low) = (Some(lines), middle + 1);
+        } else {
+            high = middle;
+        }
+    }
+    best
 }
 
 /// Width and height of the lines, whatever their letters look like.

@@ -37,7 +37,7 @@ impl Path {
         {
             let length = before.distance(tip);
             // A short arrow is a small one, or it would be all head.
-            let scale = (length / (thickness * 5.0)).clamp(0.3, 1.0);
+            let scale = (length / (thickness * 6.0)).clamp(0.3, 1.0);
             (thickness, halo) = (thickness * scale, halo * scale);
             let whole = Head::new(before, tip, thickness);
             points.pop();
@@ -82,8 +82,8 @@ struct Head {
 impl Head {
     fn new(from: Point, tip: Point, thickness: f32) -> Self {
         let rounding = thickness / 2.0 * HEAD_ROUNDING;
-        let length = (thickness * 3.6).min(from.distance(tip).max(thickness));
-        let half = length * 0.52;
+        let length = (thickness * 4.4).min(from.distance(tip).max(thickness));
+        let half = length * 0.48;
         // The outline of the head is drawn round its corners, so those lie a little inside.
         let point = tip.toward(from, rounding * 2.0);
         let back = tip.toward(from, length);

@@ -64,7 +64,10 @@ impl Words {
             Place::At(_) => PixelRect { x: 0, y: 0, width: frame.0, height: frame.1 },
             Place::In(region) => region.to_pixels(frame.0, frame.1),
         };
-        let room = (bounds.width as f32 - 2.0 * padding.0, bounds.height as f32 - 2.0 * padding.1);
+        // A region too narrow for a few letters gets them all the same.
+        let least = (LEGIBLE * 3.0).min(width);
+        let room =
+            ((bounds.width as f32 - 2.0 * padding.0).max(least), bounds.height as f32 - 2.0 * padding.1);
         let align = match self.align {
             TextAlign::Left => Align::Left,
             TextAlign::Center => Align::Center,

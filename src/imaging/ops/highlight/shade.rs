@@ -16,14 +16,14 @@ pub(super) trait Dim: Sample {
 
 impl Dim for u8 {
     fn dim(self) -> Self {
-        const KEEP: u16 = (SHADE * 256.0) as u16;
+        const KEEP: u16 = (SHADE * 256.0 + 0.5) as u16;
         ((u16::from(self) * KEEP + 128) >> 8) as u8
     }
 }
 
 impl Dim for u16 {
     fn dim(self) -> Self {
-        const KEEP: u32 = (SHADE * 65536.0) as u32;
+        const KEEP: u32 = (SHADE * 65536.0 + 0.5) as u32;
         ((u32::from(self) * KEEP + 32768) >> 16) as u16
     }
 }
