@@ -244,7 +244,7 @@ fn middle() -> anyhow::Result<Region> {
 }
 
 fn highlighted(picture: Picture) -> anyhow::Result<Picture> {
-    Ok(ops::highlight(picture, &[ops::Highlight::new(middle()?)])?)
+    Ok(ops::highlight(picture, &[ops::Highlight::new(middle()?)], work)?)
 }
 
 /// 600×400 pixels of it.

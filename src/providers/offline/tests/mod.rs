@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::{collections::HashSet, sync::LazyLock};
 use uuid::Uuid;
 
-const TOOLS: [&str; 11] = [
+const TOOLS: [&str; 12] = [
     "highlight_image",
     "crop_image",
     "rotate_image",
