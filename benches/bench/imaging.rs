@@ -243,7 +243,7 @@ fn middle() -> anyhow::Result<Region> {
     Ok(Region::new(250.0, 250.0, 750.0, 750.0)?)
 }
 
-fn highlighted(picture: Picture) -> anyhow::Result<Picture> {
+fn highlighted(picture: Picture, work: &Work) -> anyhow::Result<Picture> {
     Ok(ops::highlight(picture, &[ops::Highlight::new(middle()?)], work)?)
 }
 
@@ -271,11 +271,11 @@ fn in_a_row(bytes: &[u8], edits: usize) -> anyhow::Result<Vec<u8>> {
     let mut picture = imaging::decode(bytes, &work)?;
     for edit in 0..edits {
         picture = match edit {
-            0 => highlighted(picture)?,
+            0 => highlighted(picture, &work)?,
             1 => blurred(picture, &work)?,
             2 => ops::flip(picture, ops::Axis::Horizontal)?,
             3 => ops::rotate(picture, 90.0, ops::Corners::Kept, &work)?,
-            _ => highlighted(picture)?,
+            _ => highlighted(picture, &work)?,
         };
     }
     let made = imaging::encode(&picture)?.bytes;
