@@ -83,7 +83,9 @@ class Vips:
         else:
             picture = open_it()
         if row == "highlight":
-            picture = picture.copy_memory().mutate(lambda m: self.outline(m, left, top, w, h, height // 140))
+            with picture.mutate() as drawn:
+                self.outline(drawn, left, top, w, h, height // 140)
+            picture = drawn.image
         elif row == "blur":
             x, y, w, h = blurred(size)
             picture = picture.insert(picture.crop(x, y, w, h).gaussblur(SIGMA), x, y)
