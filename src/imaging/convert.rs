@@ -18,6 +18,8 @@ const SCALED_QUALITY: u8 = 60;
 const WEBP_QUALITY: u8 = 85;
 const WEBP_MAX_SIDE: u32 = 16_383;
 const GIF_MAX_SIDE: u32 = 65_535;
+/// What surrounds a block in a file, at most.
+const CHUNK: u64 = 64;
 /// A picture smaller than this is no longer one.
 const SMALLEST_SIDE: u32 = 16;
 
@@ -68,6 +70,18 @@ impl Target {
             Self::Gif => GIF_MAX_SIDE,
         }
     }
+
+    fn check_side(self, side: u32) -> Result<(), ImagingError> {
+        if side <= self.max_side() {
+            return Ok(());
+        }
+        Err(ImagingError::BadArgument(format!(
+            "A {} picture can be at most {} pixels per side, but this one has {side}. Use png, or make it smaller \
+             with resize_image first.",
+            self.format(),
+            self.max_side()
+        )))
+    }
 }
 
 pub fn convert(bytes: &[u8], wanted: &Conversion, work: &Work) -> Result<Encoded, ImagingError> {
@@ -77,6 +91,7 @@ pub fn convert(bytes: &[u8], wanted: &Conversion, work: &Work) -> Result<Encoded
         Metadata::Keep => metadata::portable(bytes, format),
         Metadata::Strip => None,
     };
+    wanted.to.check_side(stored.width.max(stored.height))?;
     let mut notes = Vec::new();
     let upright = stored.orientation == image::metadata::Orientation::NoTransforms;
     let encoded = match untouched(bytes, format, wanted).filter(|_| upright) {
@@ -90,12 +105,14 @@ pub fn convert(bytes: &[u8], wanted: &Conversion, work: &Work) -> Result<Encoded
                 notes.push("It was animated: only its first frame was taken".to_owned());
             }
             let picture = prepared(picture, wanted.to, &mut notes)?;
-            // Decided before sizes are measured: the block counts too.
-            let room = exif.as_ref().map_or(0, |exif| exif.len() as u64 + 64);
-            let icc = fitted(&picture).1.map(<[u8]>::to_vec);
+            // Decided before sizes are measured, because it counts too.
+            let block = exif.clone().filter(|_| wanted.to != Target::Gif);
+            // The others write it themselves, or have no place for it.
+            let icc = fitted(&picture).1.filter(|_| wanted.to == Target::WebP);
+            let added = [block.as_ref().map(Vec::len), icc.map(<[u8]>::len)];
+            let room = added.into_iter().flatten().map(|length| length as u64 + CHUNK).sum();
             let made = Making { wanted, room, work }.make(&picture, &mut notes)?;
-            let icc = icc.filter(|_| wanted.to == Target::WebP);
-            metadata::written_into(made, exif.clone().filter(|_| wanted.to != Target::Gif), icc.as_deref())?
+            metadata::written_into(made, block, icc)?
         }
     };
     notes.extend(told_of_metadata(wanted, exif));
@@ -136,15 +153,6 @@ fn told_of_metadata(wanted: &Conversion, exif: Option<Vec<u8>>) -> Option<String
 
 /// Pixels that the format can hold, with what that costs told.
 fn prepared(picture: Picture, to: Target, notes: &mut Vec<String>) -> Result<Picture, ImagingError> {
-    let side = picture.width().max(picture.height());
-    if side > to.max_side() {
-        return Err(ImagingError::BadArgument(format!(
-            "A {} picture can be at most {} pixels per side, but this one has {side}. Use png, or make it smaller \
-             with resize_image first.",
-            to.format(),
-            to.max_side()
-        )));
-    }
     let color = picture.pixels.color();
     if to != Target::Png && color.bytes_per_pixel() / color.channel_count() == 2 {
         notes.push(format!("16 bits per channel became 8: {} holds no more", to.format()));

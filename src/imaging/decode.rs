@@ -8,7 +8,7 @@ use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, Im
 
 use super::probe::{read_header, refused};
 use super::quality::Compression;
-use super::{Format, ImagingError, Picture, Work, geometry, jpeg, profile};
+use super::{Format, ImagingError, Picture, Work, geometry, jpeg, metadata, profile};
 
 /// How large a picture may be, opened or made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Limits {
         Ok(())
     }
 
-    fn for_decoder(&self) -> image::Limits {
+    pub(super) fn for_decoder(&self) -> image::Limits {
         let mut limits = image::Limits::default();
         limits.max_image_width = Some(self.max_side);
         limits.max_image_height = Some(self.max_side);
@@ -73,6 +73,10 @@ fn decode_rows(bytes: &[u8], rows: Option<u32>, work: &Work) -> Result<Picture, 
                 }
                 other => refused(format, other),
             })?;
+            let icc = match format {
+                Format::Tiff => icc.or_else(|| metadata::tiff_profile(bytes)),
+                _ => icc,
+            };
             (geometry::orient(pixels, stored.orientation)?, icc)
         }
         None => read_heic(bytes, work)?,

@@ -102,6 +102,15 @@ pub(super) fn read_block(block: Vec<u8>) -> Option<exif::Exif> {
     .flatten()
 }
 
+/// The colour profile of a TIFF, which `image` does not find in every file.
+pub(super) fn tiff_profile(bytes: &[u8]) -> Option<Vec<u8>> {
+    const PROFILE: Tag = Tag(exif::Context::Tiff, 0x8773);
+    match &read_block(bytes.to_vec())?.get_field(PROFILE, In::PRIMARY)?.value {
+        exif::Value::Undefined(profile, _) | exif::Value::Byte(profile) => Some(profile.clone()),
+        _ => None,
+    }
+}
+
 /// Whether the block says where the picture was taken.
 pub(super) fn has_position(exif: &exif::Exif) -> bool {
     [Tag::GPSLatitude, Tag::GPSLongitude, Tag::GPSDestLatitude]

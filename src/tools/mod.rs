@@ -2,6 +2,8 @@
 //! kept as bytes, and becomes part of the conversation when its result is stored.
 
 mod arguments;
+mod combine;
+mod combining;
 mod darkroom;
 mod editing;
 mod edits;
@@ -17,6 +19,7 @@ mod registry;
 #[cfg(test)]
 mod tests;
 mod words;
+mod writing;
 
 pub use darkroom::Darkroom;
 pub use negatives::Shelf;

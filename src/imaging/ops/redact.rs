@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::filter::mean_color;
 use crate::imaging::picture::{Sample, map_buffer};
-use crate::imaging::pixelwise::{each_pixel, set_color};
+use crate::imaging::pixelwise::{LUMA, each_pixel, luma_of, set_color};
 use crate::imaging::{Color, ImagingError, Picture, PixelRect, Region, Work};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -39,9 +39,11 @@ const BLOCKS_ACROSS: f64 = 6.0;
 const MOST_BLOCKS_ALONG: u32 = 12;
 /// Finer blocks than this in pixels would be the picture itself.
 const LEAST_BLOCK: u32 = 8;
-/// Shades per channel that are told apart. With all shades, guesses could be rendered, averaged and compared,
+/// Degrees of brightness that are told apart. With all of them, guesses could be rendered, averaged and compared,
 /// letter by letter; with so few, different texts give the same blocks.
 const SHADES: f32 = 7.0;
+/// The same for how far a colour is from gray.
+const COLOR_STEP: f32 = 0.14;
 
 pub fn redact(picture: Picture, redaction: &Redaction, work: &Work) -> Result<Picture, ImagingError> {
     if redaction.regions.is_empty() {
@@ -142,9 +144,7 @@ impl Blocks {
                 };
                 // Where all is transparent there is nothing to be seen, and nothing may show up.
                 let mean = mean_color::<S, N>(samples, width, block).unwrap_or([0.5; 3]);
-                colors.push(
-                    mean.map(|value| ((value * SHADES) as u32 as f32).min(SHADES - 1.0) / (SHADES - 1.0)),
-                );
+                colors.push(rounded(mean));
             }
         }
         Self { cover, columns, rows, colors }
@@ -185,6 +185,15 @@ impl Blocks {
         let index = inside(row, self.rows) * self.columns as usize + inside(column, self.columns);
         self.colors.get(index).copied().unwrap_or_default()
     }
+}
+
+/// The nearest of the few colours there are. Gray stays gray, so that nothing takes on a tint of its own.
+fn rounded(mean: [f32; 3]) -> [f32; 3] {
+    let brightness = (luma_of(mean) * SHADES).floor().min(SHADES - 1.0) / (SHADES - 1.0);
+    let away = |value: f32| ((value - luma_of(mean)) / COLOR_STEP).round() * COLOR_STEP;
+    let (red, blue) = (brightness + away(mean[0]), brightness + away(mean[2]));
+    let green = (brightness - LUMA[0] * red - LUMA[2] * blue) / LUMA[1];
+    [red, green, blue].map(|value| value.clamp(0.0, 1.0))
 }
 
 /// How many blocks lie side by side and one above the other.

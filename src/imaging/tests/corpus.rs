@@ -182,9 +182,9 @@ fn every_file_goes_through_every_edit() {
     let square = CropTo::Aspect { aspect: "square".parse().unwrap(), around: Around::default() };
     type Edit<'a> = (&'a str, Box<dyn Fn(Picture) -> Result<Picture, ImagingError> + 'a>);
     let edits: Vec<Edit> = vec![
-        ("rectangle", Box::new(|p| highlight(p, &labelled(Shape::Rectangle)))),
-        ("ellipse", Box::new(|p| highlight(p, &labelled(Shape::Ellipse)))),
-        ("spotlight", Box::new(|p| highlight(p, &labelled(Shape::Spotlight)))),
+        ("rectangle", Box::new(|p| highlight(p, &labelled(Shape::Rectangle), &limits))),
+        ("ellipse", Box::new(|p| highlight(p, &labelled(Shape::Ellipse), &limits))),
+        ("spotlight", Box::new(|p| highlight(p, &labelled(Shape::Spotlight), &limits))),
         ("crop", Box::new(|p| crop(p, CropTo::Region(region), &limits))),
         ("square", Box::new(|p| crop(p, square, &limits))),
         ("rotate 90", Box::new(|p| rotate(p, 90.0, Corners::Kept, &limits))),

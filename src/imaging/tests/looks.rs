@@ -79,7 +79,8 @@ fn filters_of_colour_leave_alpha() {
     let [r, g, b, _] = seen(&filtered(one([100, 100, 100, 255]), Filter::Sepia));
     assert!(r > g && g > b);
     let half = Filtering { strength: Some(50.0), ..Filter::Invert.into() };
-    assert_eq!(seen(&filtered(one([255, 55, 0, 77]), half)), [128, 128, 128, 77]);
+    let [r, g, b, a] = seen(&filtered(one([255, 55, 0, 77]), half));
+    assert!([r, g, b].iter().all(|value| (127..=128).contains(value)) && a == 77);
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Promises that span several files of this room, kept on real and hostile pictures.
 
+mod annotations;
 mod codecs;
 mod conversions;
 mod corpus;
 mod facts;
+mod golden;
 mod highlights;
 mod looks;
 mod privacy;

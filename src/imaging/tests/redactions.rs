@@ -20,18 +20,16 @@ fn redacted(pixels: impl Into<DynamicImage>, style: RedactionStyle, regions: &[R
     redact(Picture::new(pixels.into(), Format::Png), &redaction, &Work::default()).unwrap().pixels().clone()
 }
 
-/// A line of dark strokes on light paper; `text` says which are there.
+/// A line of dark strokes on light paper. Which letters it holds is `text`: each has its ink in its upper half or
+/// in its lower, and as much of it as any other.
 fn writing(text: u32) -> RgbImage {
     RgbImage::from_fn(400, 200, |x, y| {
-        let letter = x.saturating_sub(40) / 10;
-        let stroke = (40..360).contains(&x) && (80..120).contains(&y) && (text >> (letter % 32)) & 1 == 1;
-        // The same share of ink for every letter: in the left half of its place, or in the right.
-        let inked = (40..360).contains(&x) && (80..120).contains(&y) && ((x % 10 < 5) == stroke);
-        Rgb([if inked { 20 } else { 235 }; 3])
+        let upper = (text >> (x / 10 % 32)) & 1 == 1;
+        let ink =
+            (40..360).contains(&x) && if upper { (80..100).contains(&y) } else { (100..120).contains(&y) };
+        Rgb([if ink { 20 } else { 235 }; 3])
     })
 }
-
-const LINE: Region = Region::FULL;
 
 #[test]
 fn a_fill_leaves_nothing_of_what_was_there() {
@@ -52,7 +50,7 @@ fn a_fill_leaves_nothing_of_what_was_there() {
 #[test]
 fn texts_that_differ_in_detail_only_give_the_same_pixels() {
     for style in STYLES {
-        for part in [region(100.0, 400.0, 900.0, 600.0), LINE] {
+        for part in [region(100.0, 400.0, 900.0, 600.0), Region::FULL] {
             let results: HashSet<_> = [0u32, 0xFFFF_FFFF, 0xAAAA_5555, 0x1234_5678, 0x0F0F_3C3C]
                 .map(|text| redacted(writing(text), style, &[part]).into_bytes())
                 .into();
@@ -73,8 +71,6 @@ fn what_is_left_is_a_few_colours_however_large_the_part() {
         let done = redacted(noise(width, height), RedactionStyle::Pixelate, &[Region::FULL]).to_rgb8();
         let colors: HashSet<_> = done.pixels().map(|pixel| pixel.0).collect();
         assert!(colors.len() <= 36, "{width}×{height}: {} colours", colors.len());
-        let shades: HashSet<_> = done.pixels().flat_map(|pixel| pixel.0).collect();
-        assert!(shades.len() <= 7);
         // Blocks: the fewest runs of equal pixels along any row and column.
         let row: Vec<_> = (0..width).map(|x| done.get_pixel(x, 0)).collect();
         let column: Vec<_> = (0..height).map(|y| done.get_pixel(0, y)).collect();

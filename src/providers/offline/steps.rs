@@ -196,11 +196,11 @@ impl Reading<'_> {
     }
 
     fn undo(&mut self, to: &str) {
-        let (arguments, did) = match to {
-            "original" => (Map::from_iter([("to".to_owned(), json!("original"))]), "back to the original"),
-            _ => (Map::new(), "one step back"),
+        let (tool, did) = match to {
+            "original" => ("revert_to_original", "back to the original"),
+            _ => ("undo_edit", "one step back"),
         };
-        self.edit("undo_edit", arguments, did.into());
+        self.edit(tool, Map::new(), did.into());
     }
 
     fn highlight(&mut self) {

@@ -7,7 +7,7 @@ use crate::{
     tools::{
         ToolError,
         arguments::{self, object, refused},
-        editing::{Making, Plan, same_canvas},
+        editing::{Making, Plan},
     },
 };
 use serde::Deserialize;
@@ -98,11 +98,12 @@ pub(super) fn convert(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolEr
     };
     let limit = asked.max_kb.map(|kb| format!(" under {kb} kB")).unwrap_or_default();
     Ok(Plan {
-        images: asked.images,
         done: "Converted",
         suffix: "converted",
         description: format!("converted to {format}{limit}"),
-        canvas: same_canvas(),
-        making: Making::Whole(Arc::new(move |bytes, work| imaging::convert(&bytes, &wanted, work))),
+        ..Plan::new(
+            asked.images,
+            Making::Whole(Arc::new(move |bytes, work| imaging::convert(&bytes, &wanted, work))),
+        )
     })
 }

@@ -2,16 +2,20 @@
 
 use super::{CORNERS, Corners, images, region_properties};
 use crate::{
-    imaging::ops::{self, Around, Axis, CropTo, Fit, ResizeTo, Tolerance},
+    imaging::{
+        self,
+        ops::{self, Around, Axis, CropTo, Fit, ResizeTo, Tolerance},
+    },
     providers::ToolSpec,
     tools::{
         ToolError,
         arguments::{self, object, refused},
-        editing::{Making, Plan, same_canvas},
+        editing::{Making, Plan},
     },
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 const LONGEST_SIDE: u32 = 30_000;
 
@@ -117,12 +121,11 @@ pub(super) fn crop(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError
         }
     };
     Ok(Plan {
-        images: asked.images,
         done: "Cropped",
         suffix: "cropped",
         description,
-        canvas: same_canvas(),
-        making: Making::each(move |picture, work| ops::crop(picture, to, work)),
+        from_file: Some(Arc::new(move |bytes, work| imaging::crop_file(bytes, to, work))),
+        ..Plan::new(asked.images, Making::each(move |picture, work| ops::crop(picture, to, work)))
     })
 }
 
@@ -171,20 +174,20 @@ pub(super) fn rotate(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolErr
     let (sin, cos) = degrees.to_radians().sin_cos();
     let (sin, cos) = (sin.abs(), cos.abs());
     Ok(Plan {
-        images: asked.images,
         done: if asked.straighten { "Straightened" } else { "Rotated" },
         suffix: if asked.straighten { "straightened" } else { "rotated" },
         description: match corners {
             ops::Corners::Cut => format!("straightened by {degrees} degrees"),
             ops::Corners::Kept => format!("rotated by {degrees} degrees"),
         },
-        canvas: match corners {
-            ops::Corners::Cut => same_canvas(),
-            ops::Corners::Kept => {
-                Box::new(move |width, height| (width * cos + height * sin) * (width * sin + height * cos))
-            }
-        },
-        making: Making::each(move |picture, work| ops::rotate(picture, degrees, corners, work)),
+        canvas: Box::new(move |width, height| match corners {
+            ops::Corners::Cut => width * height,
+            ops::Corners::Kept => (width * cos + height * sin) * (width * sin + height * cos),
+        }),
+        ..Plan::new(
+            asked.images,
+            Making::each(move |picture, work| ops::rotate(picture, degrees, corners, work)),
+        )
     })
 }
 
@@ -219,12 +222,10 @@ pub(super) fn flip(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError
         Axis::Vertical => "flipped top to bottom",
     };
     Ok(Plan {
-        images: asked.images,
         done: "Flipped",
         suffix: "flipped",
         description: description.to_owned(),
-        canvas: same_canvas(),
-        making: Making::each(move |picture, _| ops::flip(picture, direction)),
+        ..Plan::new(asked.images, Making::each(move |picture, _| ops::flip(picture, direction)))
     })
 }
 
@@ -296,11 +297,10 @@ pub(super) fn resize(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolErr
         }
     };
     Ok(Plan {
-        images: asked.images,
         done: "Resized",
         suffix: "resized",
         description,
         canvas: Box::new(canvas),
-        making: Making::each(move |picture, work| ops::resize(picture, to, work)),
+        ..Plan::new(asked.images, Making::each(move |picture, work| ops::resize(picture, to, work)))
     })
 }

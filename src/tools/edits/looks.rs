@@ -10,7 +10,7 @@ use crate::{
     tools::{
         ToolError,
         arguments::{self, object, refused},
-        editing::{Making, Plan, same_canvas},
+        editing::{Making, Plan},
     },
 };
 use serde::Deserialize;
@@ -103,12 +103,10 @@ pub(super) fn filter(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolErr
     };
     let in_part = if filtering.region.is_some() { ", in one part" } else { "" };
     Ok(Plan {
-        images: asked.images,
         done: "Filtered",
         suffix,
         description: format!("{description}{in_part}"),
-        canvas: same_canvas(),
-        making: Making::each(move |picture, work| ops::filter(picture, filtering, work)),
+        ..Plan::new(asked.images, Making::each(move |picture, work| ops::filter(picture, filtering, work)))
     })
 }
 
@@ -143,9 +141,8 @@ pub(super) fn adjust_spec() -> ToolSpec {
 }
 
 pub(super) fn adjust(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
-    #[derive(Deserialize)]
+    #[derive(Default, Deserialize)]
     #[serde(default)]
-    #[derive(Default)]
     struct Arguments {
         images: Vec<String>,
         brightness: f64,
@@ -186,11 +183,9 @@ pub(super) fn adjust(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolErr
     }
     let in_part = if adjustment.region.is_some() { ", in one part" } else { "" };
     Ok(Plan {
-        images: asked.images,
         done: "Adjusted",
         suffix: "adjusted",
         description: format!("{}{in_part}", changes.join(", ")),
-        canvas: same_canvas(),
-        making: Making::each(move |picture, work| ops::adjust(picture, &adjustment, work)),
+        ..Plan::new(asked.images, Making::each(move |picture, work| ops::adjust(picture, &adjustment, work)))
     })
 }

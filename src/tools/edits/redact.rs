@@ -10,7 +10,7 @@ use crate::{
     tools::{
         ToolError,
         arguments::{self, object, refused},
-        editing::{Making, Plan, same_canvas},
+        editing::{Making, Plan},
         words,
     },
 };
@@ -80,13 +80,11 @@ pub(super) fn redact(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolErr
         RedactionStyle::Blur => "blurred",
     };
     Ok(Plan {
-        images: asked.images,
         // Whoever shares the new image must know that the conversation still holds the old one.
         done: "What was hidden cannot be got back from the new image, but the original stays in this conversation \
                until it is deleted. Redacted",
         suffix: "redacted",
         description: format!("{} {how} beyond recovery", words::count(redaction.regions.len(), "region")),
-        canvas: same_canvas(),
-        making: Making::each(move |picture, work| ops::redact(picture, &redaction, work)),
+        ..Plan::new(asked.images, Making::each(move |picture, work| ops::redact(picture, &redaction, work)))
     })
 }

@@ -133,7 +133,7 @@ fn warm_light(warmth: f64) -> [f32; 3] {
     if amount >= 0.0 {
         [1.0, 1.0 - 0.08 * amount, 1.0 - 0.34 * amount]
     } else {
-        [1.0 + 0.30 * amount, 1.0 + 0.08 * amount, 1.0]
+        [1.0 + 0.30 * amount, 1.0 + 0.11 * amount, 1.0]
     }
 }
 

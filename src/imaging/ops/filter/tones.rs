@@ -1,21 +1,19 @@
 //! Filters that look at one pixel at a time: its colour, and for some its place.
 
-use libblur::EdgeMode;
-
 use super::Canvas;
-use crate::imaging::blur::gaussian;
+use crate::imaging::blur::{Edge, gaussian};
 use crate::imaging::picture::Sample;
 use crate::imaging::pixelwise::{color, each_pixel, luma, mix, set_color, smooth_step};
 use crate::imaging::{Color, ImagingError};
 
 /// Where the darkening of a vignette begins, as a part of the way from the middle to a corner.
-const VIGNETTE_FROM: f32 = 0.35;
+const VIGNETTE_FROM: f32 = 0.28;
 /// How much of the light a vignette of full strength takes from the corners.
 const VIGNETTE_DEPTH: f32 = 0.92;
 /// The side of the square of noise that grain is made of; it repeats unseen.
 const GRAIN_TILE: u32 = 512;
 /// The spread of grain of full strength in middle tones.
-const GRAIN_SPREAD: f32 = 0.2;
+const GRAIN_SPREAD: f32 = 0.14;
 
 impl<S: Sample, const N: usize> Canvas<'_, S, N> {
     fn recolor(
@@ -64,7 +62,7 @@ impl<S: Sample, const N: usize> Canvas<'_, S, N> {
             let across = (x as f32 + 0.5 - middle_x) / half(part.width);
             let down = (y as f32 + 0.5 - middle_y) / half(part.height);
             let from_middle = ((across * across + down * down) / 2.0).sqrt();
-            let light = 1.0 - strength * VIGNETTE_DEPTH * smooth_step(VIGNETTE_FROM, 1.1, from_middle);
+            let light = 1.0 - strength * VIGNETTE_DEPTH * smooth_step(VIGNETTE_FROM, 1.0, from_middle);
             before.map(|value| value * light)
         })
     }
@@ -83,7 +81,7 @@ impl<S: Sample, const N: usize> Canvas<'_, S, N> {
     /// Film grain: without colour, strongest in the middle tones, as coarse as the picture is large, and the
     /// same every time.
     pub(super) fn grain(&mut self, strength: f32) -> Result<(), ImagingError> {
-        let tile = noise((self.shorter() / 1500.0).clamp(0.55, 4.0))?;
+        let tile = noise((self.shorter() / 1500.0).clamp(0.55, 4.0));
         let spread = strength * GRAIN_SPREAD;
         each_pixel::<S, N>(self.samples, self.frame.0, self.part, self.work, |pixel, x, y| {
             let place = (y % GRAIN_TILE) * GRAIN_TILE + x % GRAIN_TILE;
@@ -96,7 +94,7 @@ impl<S: Sample, const N: usize> Canvas<'_, S, N> {
 }
 
 /// A square of noise that can be laid side by side, with mean 0 and spread 1.
-fn noise(grain_size: f32) -> Result<Vec<[f32; 1]>, ImagingError> {
+fn noise(grain_size: f32) -> Vec<[f32; 1]> {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let mut uniform = || {
         state ^= state << 13;
@@ -105,11 +103,11 @@ fn noise(grain_size: f32) -> Result<Vec<[f32; 1]>, ImagingError> {
         (state >> 40) as f32 / (1 << 24) as f32 - 0.5
     };
     let white: Vec<_> = (0..GRAIN_TILE * GRAIN_TILE).map(|_| [uniform() + uniform() + uniform()]).collect();
-    let mut tile = gaussian(&white, GRAIN_TILE, GRAIN_TILE, grain_size, EdgeMode::Wrap)?;
+    let mut tile = gaussian(&white, GRAIN_TILE, GRAIN_TILE, grain_size, Edge::Wrap);
     let count = tile.len() as f64;
     let mean = tile.iter().map(|[value]| f64::from(*value)).sum::<f64>() / count;
     let variance = tile.iter().map(|[value]| (f64::from(*value) - mean).powi(2)).sum::<f64>() / count;
     let scale = 1.0 / variance.sqrt().max(1e-6);
     tile.iter_mut().for_each(|[value]| *value = ((f64::from(*value) - mean) * scale) as f32);
-    Ok(tile)
+    tile
 }

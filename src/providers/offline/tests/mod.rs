@@ -22,6 +22,7 @@ const TOOLS: [&str; 11] = [
     "resize_image",
     "filter_image",
     "undo_edit",
+    "revert_to_original",
     "attach_to_response",
     "list_attachments",
     "get_attachment_info",

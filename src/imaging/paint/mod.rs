@@ -1,7 +1,11 @@
 //! Antialiased drawing on colour pixels of any depth: laying colour over a pixel, and the forms that edits fill
 //! or outline. What to draw where is for the ops to say.
 
+mod coverage;
+
 use image::{ImageBuffer, Pixel};
+
+pub(super) use coverage::{Coverage, Point};
 
 use super::picture::Sample;
 use super::{Color, PixelRect};
@@ -25,16 +29,6 @@ where
     }
     if P::HAS_ALPHA {
         channels[3] = P::Subpixel::from_unit(alpha);
-    }
-}
-
-/// Darkens a colour pixel to `keep` of its brightness.
-pub(super) fn dim<P: Pixel>(pixel: &mut P, keep: f32)
-where
-    P::Subpixel: Sample,
-{
-    for sample in pixel.channels_mut().iter_mut().take(3) {
-        *sample = P::Subpixel::from_unit(sample.to_unit() * keep);
     }
 }
 
@@ -110,7 +104,7 @@ impl Form {
     }
 
     /// Columns of row `y` that lie well inside and need not be looked at when only the edge is drawn.
-    fn hollow(&self, y: u32) -> Option<(u32, u32)> {
+    pub fn hollow(&self, y: u32) -> Option<(u32, u32)> {
         let (Self::Rectangle { bounds, .. } | Self::Ellipse { bounds }) = *self;
         let (top, bottom) = (y as f32, y as f32 + 1.0);
         if top < bounds.top || bottom > bounds.bottom {
