@@ -167,7 +167,7 @@ fn shown(ratios: &mut [f64]) -> String {
     match ratios {
         // Sorted by now.
         [least, .., most] => format!("{middle:.2} ({least:.2}–{most:.2})"),
-        _ => "missing".to_owned(),
+        _ => "missing or failed".to_owned(),
     }
 }
 
