@@ -3,7 +3,6 @@
 
 mod animate;
 mod gif;
-mod palette;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -158,7 +157,7 @@ impl Film {
             Self::Gif(writer) => (writer.finish(work)?, Format::Gif),
             Self::WebP(writer) => (writer.finish()?, Format::WebP),
         };
-        Ok(Encoded { bytes, mime: format.mime(), extension: format.extension() })
+        Ok(Encoded::new(bytes, format))
     }
 }
 
