@@ -2,7 +2,7 @@
 //! a fraction, a percentage or four numbers say it more exactly.
 
 use super::atoms::Atom;
-use super::grammar::{Meaning, Region, Side, Unit};
+use super::meaning::{Meaning, Region, Side, Unit};
 
 const EDGE: f64 = 0.15;
 const WHOLE: Region = [0, 0, 1000, 1000];
