@@ -116,6 +116,9 @@ fn at_verbs(part: Vec<Atom>) -> Vec<Vec<Atom>> {
             }
             _ => false,
         };
+        // "make it sepia with the text “Hi”"
+        let asked = chunks.last().is_some_and(|chunk| has(chunk, asks));
+        let splits = splits || (leads_to_text(&atom.meaning) && asked && !label);
         if lead.is_none_or(empty) || splits {
             lead = verb(&atom).or(lead);
         }
@@ -125,6 +128,15 @@ fn at_verbs(part: Vec<Atom>) -> Vec<Vec<Atom>> {
         }
     }
     chunks
+}
+
+/// What is a request without any verb.
+fn asks(meaning: &Meaning) -> bool {
+    use Meaning::{Adjust, Aspect, AutoLevels, Filter, Layout, Ratio, Scale, Shape};
+    matches!(
+        meaning,
+        Filter(_) | Adjust(..) | AutoLevels | Aspect(_) | Ratio(..) | Scale(_) | Layout(_) | Shape(_)
+    )
 }
 
 impl Sentence {
@@ -148,7 +160,9 @@ impl Sentence {
         let unknown = has(&chunk, |m| *m == Meaning::Unknown);
         let own = head(grammar, &chunk);
         let Some(last) = self.clauses.last_mut() else {
-            match own {
+            // "the others, too"
+            let others = has(&chunk, |m| *m == Meaning::Others) && !weak && !unknown;
+            match own.or(others.then_some(Head::Repeat)) {
                 Some(head) => self.clauses.push(Clause { head, groups: vec![chunk] }),
                 None => self.not_read(source, &chunk, weak),
             }
@@ -183,22 +197,18 @@ impl Sentence {
     }
 
     /// "highlight the left and write door": what is written there is its label. Text with a place of its own,
-    /// or with nothing to label, is text.
-    fn label_or_text(&self, source: &[char], mut chunk: Vec<Atom>) -> Vec<Atom> {
-        let write = Meaning::Verb(Verb::Write);
-        if !has(&chunk, |m| *m == write)
-            || self.clauses.last().is_none_or(|last| last.head != Head::Highlight)
-        {
-            return chunk;
+    /// or with nothing to label ("call it “Summer”"), is text.
+    fn label_or_text(&self, source: &[char], chunk: Vec<Atom>) -> Vec<Atom> {
+        let (write, label) = (Meaning::Verb(Verb::Write), Meaning::Label);
+        let marked = self.clauses.last().is_some_and(|last| last.head == Head::Highlight);
+        if marked && has(&chunk, |m| *m == write) {
+            let labelled = instead(&chunk, &write, &label);
+            return if has(&take_label(source, &labelled).1, is_place) { chunk } else { labelled };
         }
-        let mut labelled = chunk.clone();
-        for atom in &mut labelled {
-            if atom.meaning == write {
-                atom.meaning = Meaning::Label;
-            }
-        }
-        if !has(&take_label(source, &labelled).1, is_place) {
-            chunk = labelled;
+        let drawn = |m: &Meaning| is_place(m) || matches!(m, Meaning::Shape(_) | Meaning::Verb(_));
+        let quoted = has(&chunk, |m| matches!(m, Meaning::Quoted(_)));
+        if !marked && quoted && has(&chunk, |m| *m == label) && !has(&chunk, drawn) {
+            return instead(&chunk, &label, &write);
         }
         chunk
     }
@@ -212,6 +222,14 @@ impl Sentence {
             self.unread.push(written(source, chunk));
         }
     }
+}
+
+fn instead(chunk: &[Atom], old: &Meaning, new: &Meaning) -> Vec<Atom> {
+    let change = |atom: &Atom| Atom {
+        meaning: if atom.meaning == *old { new.clone() } else { atom.meaning.clone() },
+        ..atom.clone()
+    };
+    chunk.iter().map(change).collect()
 }
 
 /// "rotate the first left and the second right": the verb again, for another photo.

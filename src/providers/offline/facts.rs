@@ -33,9 +33,9 @@ pub fn fact(wanted: Fact, text: &str) -> String {
     match (wanted, lines.as_slice()) {
         (Fact::Camera, []) => "The file doesn't say which camera took it.".into(),
         (Fact::Date, []) => "The file doesn't say when it was taken.".into(),
-        (Fact::Place, []) => "No, there is no location in the file.".into(),
+        (Fact::Place, []) => "There is no location in the file.".into(),
         (Fact::Colours, []) => "I can't tell its colours.".into(),
-        (Fact::Place, _) => format!("Yes. {PLACE_INSIDE}"),
+        (Fact::Place, _) => PLACE_INSIDE.into(),
         (_, [only]) => format!("{}.", only.trim_end_matches('.')),
         (_, lines) => bullets(lines).trim_start().to_owned(),
     }

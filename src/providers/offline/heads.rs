@@ -106,6 +106,7 @@ fn of_a_file(chunk: &[Atom], specific: Option<Verb>) -> Option<Head> {
     let weighed = measured(chunk, Unit::Kilobytes) || measured(chunk, Unit::Megabytes);
     match specific {
         Some(Verb::Find | Verb::Read | Verb::List) => None,
+        Some(Verb::Away) => None,
         _ if has(chunk, |m| matches!(m, Meaning::Fact(_))) => Some(Head::Info),
         None | Some(Verb::Shrink | Verb::Resize | Verb::Send) if weighed => Some(Head::Convert),
         Some(Verb::Strip) => Some(Head::Convert),
@@ -172,7 +173,7 @@ fn of_one(grammar: &Grammar, chunk: &[Atom], specific: Option<Verb>) -> Option<H
         return Some(Head::Filter);
     }
     // Without any verb, more words than we know are a caption, not a request.
-    if unknown && verbs().next().is_none() && !has(chunk, |m| *m == Label) {
+    if unknown && verbs().all(|verb| verb == Verb::Repeat) && !has(chunk, |m| *m == Label) {
         return None;
     }
     let measured = |unit: Unit| measured(chunk, unit);

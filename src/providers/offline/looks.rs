@@ -59,7 +59,15 @@ impl Reading<'_> {
             return None;
         }
         parts.retain(|part| !part.is_whole());
-        Some(parts)
+        Some(self.or_around(parts))
+    }
+
+    /// "everything but the middle"
+    fn or_around(&self, parts: Vec<Place>) -> Vec<Place> {
+        match parts.as_slice() {
+            [only] if self.clause.has(|m| *m == Meaning::Except) => only.around(),
+            _ => parts,
+        }
     }
 
     /// The same look on every part.
@@ -67,7 +75,8 @@ impl Reading<'_> {
         if parts.is_empty() {
             return self.edit(tool, arguments.clone(), did_to(did, None));
         }
-        let names: Vec<String> = parts.iter().map(|part| part.name.clone()).collect();
+        let mut names: Vec<String> = parts.iter().map(|part| part.name.clone()).collect();
+        names.dedup();
         let did = did_to(did, Some(&joined(&names)));
         for part in parts {
             let mut arguments = arguments.clone();
@@ -209,7 +218,7 @@ impl Reading<'_> {
             }
             return self.note(cannot_find(self.source, &unknown));
         }
-        parts.dedup();
+        parts = self.or_around(parts);
         let named = |wanted: &str| self.clause.has(|m| matches!(m, Meaning::Filter(name) if name == wanted));
         let style = match () {
             () if named("pixelate") => "pixelate",

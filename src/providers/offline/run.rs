@@ -93,7 +93,8 @@ struct Run<'a> {
     /// What the last edit made.
     last: Option<Vec<AttachmentId>>,
     edited: BTreeSet<AttachmentId>,
-    did: Vec<String>,
+    /// What was done, and to how many.
+    did: Vec<(String, usize)>,
     sections: Vec<String>,
     remarks: Vec<String>,
     looked_at_picture: bool,
@@ -328,8 +329,8 @@ impl<'a> Run<'a> {
                     self.sections.push(say::compared(text));
                 }
                 let did = step.did.replace("{n}", &say::photos(inputs.len()));
-                if !did.is_empty() && !self.did.contains(&did) {
-                    self.did.push(did);
+                if !did.is_empty() && self.did.iter().all(|(done, _)| *done != did) {
+                    self.did.push((did, inputs.len()));
                 }
             }
             Work::Send => self.sections.push(say::sent(inputs.len())),

@@ -190,9 +190,13 @@ pub fn did_to(template: &str, part: Option<&str>) -> String {
 }
 
 /// "Here you go: cropped to a square and rotated left."
-pub fn done(did: &[String], pictures: usize) -> String {
-    let it = if pictures > 1 { "them" } else { "it" };
-    let did: Vec<String> = did.iter().map(|did| did.replace("{it}", it)).collect();
+pub fn done(did: &[(String, usize)], pictures: usize) -> String {
+    let it = |count: usize| match (count, pictures) {
+        (0 | 1, 0 | 1) => "it",
+        (0 | 1, _) => "one",
+        _ => "them",
+    };
+    let did: Vec<String> = did.iter().map(|(did, count)| did.replace("{it}", it(*count))).collect();
     match (did.as_slice(), pictures) {
         ([], _) => String::new(),
         ([only], 1) if only == "back to the original" => "Here is the original.".into(),

@@ -199,7 +199,7 @@ impl Reading<'_> {
             () if has(Meaning::Others) => Some(Pick::Others),
             () if !nth.is_empty() && has(Meaning::Except) => Some(Pick::Except(nth)),
             () if !nth.is_empty() => Some(Pick::Nth(nth)),
-            () if few.is_some() => few,
+            () if few.is_some() && !matches!(self.clause.head, Head::Undo | Head::Redo) => few,
             () if has(Meaning::All) => Some(Pick::All),
             () if has(Meaning::Them) => Some(Pick::Them),
             () => None,
@@ -218,6 +218,8 @@ impl Reading<'_> {
     fn along(&mut self, tool: &'static str, did: &str) {
         let times = self.clause.atoms().find_map(|atom| match atom.meaning {
             Meaning::Repeat(times) => Some(times),
+            // "undo the last two"
+            Meaning::LastFew(times) => Some(times.clamp(1, 10) as usize),
             Meaning::Number(times) if (1.0..=10.0).contains(&times) => Some(times as usize),
             _ => None,
         });

@@ -45,6 +45,9 @@ impl Reading<'_> {
         let Some(text) = text else {
             return self.note("What should the watermark say? Say watermark it with “© Ann”.");
         };
+        if text.to_lowercase().ends_with("logo") && !self.clause.has(|m| matches!(m, Meaning::Quoted(_))) {
+            return self.note("I can sign with words only. Say watermark it with “© Ann”.");
+        }
         let mut arguments: Map<String, Value> = with("text", text.as_str());
         let whole = has(&rest, |m| matches!(m, Meaning::Regions(..)));
         let sides = sides(&rest);

@@ -24,6 +24,7 @@ const SENTENCES: &[(&str, &str)] = &[
     ("sharper", "adjust a sharpness=30"),
     ("softer", "adjust a sharpness=-30"),
     ("brighten the shadows", "adjust a shadows=30"),
+    ("make the shadows brighter", "adjust a shadows=30"),
     ("recover the highlights", "adjust a highlights=-30"),
     ("more exposure", "adjust a exposure=30"),
     ("fix the colours", "adjust a auto_levels"),
@@ -40,6 +41,7 @@ const SENTENCES: &[(&str, &str)] = &[
     ("I think it would look better a bit darker", "adjust a brightness=-15"),
     ("don't make it brighter", ""),
     ("brighter days ahead", ""),
+    ("the same old story", ""),
     // Filters
     ("blur it", "filter a blur"),
     ("blur it a lot", "filter a blur strength=60"),
@@ -65,6 +67,11 @@ const SENTENCES: &[(&str, &str)] = &[
         "make the left half black and white and the right half sepia",
         "filter a [0 0 500 1000] grayscale | filter a1 [500 0 1000 1000] sepia",
     ),
+    (
+        "blur everything except the middle",
+        "filter a [0 0 1000 250] blur | filter a1 [0 750 1000 1000] blur | filter a2 [0 250 250 750] blur | \
+         filter a3 [750 250 1000 750] blur",
+    ),
     ("blur the face", ""),
     ("blur the edges", ""),
     // Hiding
@@ -76,6 +83,8 @@ const SENTENCES: &[(&str, &str)] = &[
     ("hide the middle with blur", "redact a [250 250 750 750] blur"),
     ("censor the middle pixelated", "redact a [250 250 750 750] pixelate"),
     ("cover the top in white", "redact a [0 0 1000 500] fill white"),
+    ("put a black bar over the top", "redact a [0 0 1000 500] fill"),
+    ("hide everything but the left half", "redact a [500 0 1000 1000] fill"),
     ("hide my face", ""),
     ("redact it", ""),
     // Text
@@ -92,7 +101,12 @@ const SENTENCES: &[(&str, &str)] = &[
     ("write do not enter", "annotate a [40 820 960 970 'do not enter']"),
     ("crop to a square and write “Hi”", "crop a 1:1 | annotate a1 [40 820 960 970 'Hi']"),
     ("write Hello, then rotate left", "annotate a [40 820 960 970 'Hello'] | rotate a1 270"),
+    ("call it “Summer”", "annotate a [40 820 960 970 'Summer']"),
+    ("title it “Summer”", "annotate a [40 820 960 970 'Summer']"),
     ("write", ""),
+    ("make it sepia with the text “Hi” at the top", "filter a sepia | annotate a1 [40 30 960 180 'Hi']"),
+    ("a red box around the left with the text door", "highlight a [0 0 500 1000 red 'door' rectangle]"),
+    ("highlight the left with the text “door”", "highlight a [0 0 500 1000 'door']"),
     ("highlight the left and write door", "highlight a [0 0 500 1000 'door']"),
     ("highlight the left and caption it “door”", "highlight a [0 0 500 1000 'door']"),
     (
@@ -105,6 +119,7 @@ const SENTENCES: &[(&str, &str)] = &[
     ("add a watermark saying © Ann all over", "watermark a © Ann tile"),
     ("sign it as Ann", "watermark a Ann"),
     ("remove the watermark", ""),
+    ("watermark it with my logo", ""),
     ("watermark it", ""),
     (
         "highlight the top left and the bottom right and number them",
@@ -118,6 +133,7 @@ const SENTENCES: &[(&str, &str)] = &[
     ("straighten it", ""),
     ("trim the borders", "crop a trim"),
     ("remove the black bars", "crop a trim"),
+    ("trim white borders", "crop a trim"),
     ("trim it", "crop a trim"),
     ("trim it to a square", "crop a 1:1"),
     // Files
@@ -136,6 +152,7 @@ const SENTENCES: &[(&str, &str)] = &[
     ("crop to a square as png", "crop a 1:1 | convert a1 png"),
     ("remove the metadata", "convert a jpeg"),
     ("remove the location", "convert a jpeg"),
+    ("remove gps", "convert a jpeg"),
     ("what camera was this taken with?", "image a"),
     ("when was this taken", "image a"),
     ("is there a location inside?", "image a"),
@@ -143,6 +160,7 @@ const SENTENCES: &[(&str, &str)] = &[
     ("info", "image a"),
     // Going back and forth
     ("redo", "redo a"),
+    ("undo the last two edits", "undo a | undo a1"),
     ("redo twice", "redo a | redo a1"),
     ("back to the original", "revert a"),
 ];
@@ -189,7 +207,7 @@ fn the_answer_says_what_was_done_or_what_to_say() {
         ("when was this taken?", "Taken: 1 May 2024."),
         (
             "is there a location inside?",
-            "Yes. The place where it was taken is in the file. Say “remove the metadata” and I'll take it out.",
+            "The place where it was taken is in the file. Say “remove the metadata” and I'll take it out.",
         ),
         ("what colours?", "Main colours: red 60%, blue 40%."),
     ] {

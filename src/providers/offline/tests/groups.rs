@@ -47,7 +47,13 @@ fn several_pictures_become_one() {
     ] {
         assert_eq!(play(sent("a b c", said)).calls, expected, "{said}");
     }
-    for said in ["compare them", "what is the difference between these?", "what changed?"] {
+    for said in [
+        "compare them",
+        "compare the two",
+        "are they the same?",
+        "what is the difference between these?",
+        "what changed?",
+    ] {
         assert_eq!(play(sent("a b", said)).calls, "compare a b", "{said}");
     }
     assert_eq!(play(sent("a b", "before and after")).calls, "collage a b before_after");
@@ -58,6 +64,10 @@ fn the_answer_counts_what_went_in() {
     assert_eq!(play(sent("a b c d", "make a collage")).text, "Here you go: put 4 photos in a collage.");
     assert_eq!(play(sent("a b", "slideshow")).text, "Here you go: made a slideshow of 2 photos.");
     assert_eq!(play(sent("a b", "brighter")).text, "Done with 2 photos: made them brighter.");
+    assert_eq!(
+        play(sent("a b", "make the first brighter and the second darker")).text,
+        "Done with 2 photos: made one brighter and made one darker."
+    );
     assert_eq!(play(sent("a b", "compare them")).text, "Similarity 95.0%. 3% of the pixels visibly changed.");
 }
 
@@ -146,6 +156,7 @@ fn the_same_is_done_to_the_others() {
         "same for the rest",
         "repeat it for all of them",
         "do it to the others as well",
+        "and the others, too",
     ] {
         assert_eq!(play(edited_album(said)).calls, "repeat a c from e2", "{said}");
         assert_eq!(play(to_edit(said)).calls, "repeat a c from e2", "{said}");
