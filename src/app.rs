@@ -15,7 +15,7 @@ use crate::{
     tools::{Darkroom, Prints, Registry},
     web,
 };
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use chrono::{TimeDelta, Utc};
 use secrecy::SecretString;
 use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
@@ -74,7 +74,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
     let attachments = Attachments::new(store.clone(), objects, limits);
     let turns = Arc::new(Turns::new(store.clone()));
     let prints =
-        Prints { store: store.clone(), attachments: attachments.clone(), darkroom: darkroom(&config) };
+        Prints { store: store.clone(), attachments: attachments.clone(), darkroom: darkroom(&config)? };
     let engine = Arc::new(engine(&config, prompts, &prints, &turns)?);
     let Some(default_agent) = engine.agents.first() else { bail!("no agent is configured") };
     let (agent_id, provider) = (default_agent.name.clone(), default_agent.provider.name());
@@ -144,9 +144,11 @@ pub async fn open_access(config: &Config, store: &Store) -> anyhow::Result<Acces
 }
 
 /// One room for all: edits, thumbnails of the page, views for models.
-fn darkroom(config: &Config) -> Darkroom {
+fn darkroom(config: &Config) -> anyhow::Result<Darkroom> {
     let limits = imaging::Limits { max_pixels: config.attachments.max_pixels, ..imaging::Limits::default() };
-    Darkroom::new(config.limits.edits_at_once, config.limits.edit_memory_bytes, limits)
+    let fonts =
+        imaging::Fonts::and(config.images.read_fonts()?).map_err(|error| anyhow!("images.fonts: {error}"))?;
+    Ok(Darkroom::new(config.limits.edits_at_once, config.limits.edit_memory_bytes, limits, fonts))
 }
 
 fn engine(config: &Config, prompts: Prompts, prints: &Prints, turns: &Arc<Turns>) -> anyhow::Result<Engine> {

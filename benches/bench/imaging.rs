@@ -1,112 +1,284 @@
-//! One edit of a large photo, against the least any edit must do: decode and encode. Peak memory is taken in a
-//! process of its own.
+//! Edits of photos against the least any edit must do, to decode and to encode, and against other libraries, all in
+//! turns. Peak memory is taken in processes of their own.
 
 use super::{
+    imaging_peers::{PEERS, Peers, TURBO},
     program::memory_of,
-    report::{Section, Unit, median, millis},
+    report::{Section, Unit, median},
 };
-use anyhow::{Context as _, anyhow};
-use image::{DynamicImage, imageops::FilterType};
+use anyhow::{Context as _, anyhow, bail};
+use image::{RgbImage, imageops::FilterType};
 use libjpeg_turbo_rs::{Encoder, PixelFormat, decompress_to};
-use photothread::imaging::{self, Limits, Region, ops};
-use std::{fs, hint::black_box, process::Command, time::Instant};
+use photothread::imaging::{self, Picture, Region, Work, ops};
+use rustix::time::{ClockId, clock_gettime};
+use std::{fmt::Write as _, fs, hint::black_box, path::Path, process::Command};
 
 /// The argument that makes this program do one edit and tell its peak memory.
 pub const ONE_EDIT: &str = "one-edit";
-const RUNS: usize = 15;
+const ROUNDS: usize = 5;
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/images/photo_flower.jpg");
-const QUALITY: u8 = 90;
+/// Edits are written at the quality of their source, so the photos are made with this one.
+const QUALITY: u8 = 85;
+const MOST_MEGABYTES: f64 = 65.0;
+
+struct Photo {
+    name: &'static str,
+    title: &'static str,
+    width: u32,
+    height: u32,
+    resized: u32,
+}
+
+const PHOTOS: [Photo; 2] = [
+    Photo { name: "large", title: "12 megapixels (4000×3000)", width: 4000, height: 3000, resized: 1280 },
+    Photo { name: "small", title: "1280×960", width: 1280, height: 960, resized: 640 },
+];
+
+/// An edit, and how many times the floor it may take.
+const EDITS: [(&str, f64); 6] =
+    [("highlight", 1.25), ("blur", 1.25), ("crop", 1.25), ("rotate", 1.6), ("resize", 1.6), ("collage", 1.6)];
 
 pub fn measure() -> anyhow::Result<Section> {
-    let photo = large_photo()?;
-    let (mut floors, mut edits) = (Vec::new(), Vec::new());
-    // Turn by turn, so that what else the machine does hits both alike.
-    for _ in 0..RUNS {
-        floors.push(timed(|| floor(&photo))?);
-        edits.push(timed(|| edit(&photo))?);
-    }
-    let (floor, edit) = (median(&mut floors), median(&mut edits));
-    let about = format!(
-        "A 12-megapixel JPEG: decode, highlight one region, encode at quality {QUALITY}; median of {RUNS}. The floor is \
-         libjpeg-turbo's algorithms (libjpeg-turbo-rs) decoding and encoding the same photo and doing nothing else, in \
-         turns with the edit."
-    );
-    let mut section = Section::new("One edit of a photo", about);
-    section.note("decode, highlight, encode", Unit::Milliseconds, edit);
-    section.note("floor: decode, encode", Unit::Milliseconds, floor);
-    section.note("edit ÷ floor", Unit::Times, edit / floor);
     let folder = tempfile::tempdir()?;
-    let path = folder.path().join("photo.jpg");
-    fs::write(&path, &photo)?;
-    match pillow(&path.display().to_string()) {
-        Some(time) => section.note("the same edit with Pillow ÷ floor", Unit::Times, time / floor),
-        None => section.remark("the same edit with Pillow ÷ floor", "not installed here"),
+    for photo in &PHOTOS {
+        fs::write(folder.path().join(format!("{}.jpg", photo.name)), made(photo)?)?;
     }
-    let child = Command::new(std::env::current_exe()?).arg(ONE_EDIT).arg(&path).output()?;
-    let peak = String::from_utf8(child.stdout)?;
-    let peak = peak.trim().parse().context("the edit in a process of its own said nothing")?;
-    section.note("peak memory of a process that does one edit (VmHWM)", Unit::Megabytes, peak);
+    let mut peers = Peers::open(folder.path());
+    let versions = match &mut peers {
+        Some(peers) => peers.versions()?,
+        None => String::new(),
+    };
+    let has_turbo = versions.contains(TURBO);
+    let floor =
+        if has_turbo { "libjpeg-turbo (C)" } else { "libjpeg-turbo-rs, its port, for want of the C library" };
+    let mut section = Section::new(
+        "Edits of a photo",
+        format!(
+            "Decode, edit, encode at quality {QUALITY}, one thread. Processor time as a ratio to the floor: {floor} \
+             decoding the same input and encoding an output of the same size, allocating its buffers anew as any \
+             caller would, and doing nothing else. Everybody in turns; median of {ROUNDS} rounds, least and most in \
+             brackets. The 1280×960 photo is resized to 640. Peers: {}. ImageMagick is a program, and its start \
+             counts.",
+            if versions.is_empty() { "none, there is no Python here" } else { &versions }
+        ),
+    );
+    for photo in &PHOTOS {
+        let table = compare(photo, folder.path(), &mut peers, has_turbo)?;
+        section.below(&table);
+    }
+    let large = folder.path().join("large.jpg");
+    for (edit, _) in EDITS {
+        let child = Command::new(std::env::current_exe()?).args([ONE_EDIT, edit]).arg(&large).output()?;
+        let peak = String::from_utf8(child.stdout)?;
+        let peak = peak.trim().parse().context("the edit in a process of its own said nothing")?;
+        section.at_most(
+            format!("{edit}: peak memory (VmHWM), 12 megapixels"),
+            Unit::Megabytes,
+            MOST_MEGABYTES,
+            peak,
+        );
+    }
+    match peers.as_mut().map(|peers| peers.peak("pillow", "highlight", "large")).transpose()?.flatten() {
+        Some(peak) => section.note("the same of Pillow, highlight", Unit::Megabytes, peak),
+        None => section.remark("the same of Pillow, highlight", "missing here"),
+    }
+    let photo = fs::read(&large)?;
+    let ratio = one_to_many(|| in_a_row(&photo, 1), || in_a_row(&photo, 5))?;
+    section.at_most("five edits in a row ÷ one", Unit::Times, 1.5, ratio);
     Ok(section)
 }
 
 /// Does one edit and prints this process's peak memory.
-pub fn edit_once(path: &str) -> anyhow::Result<()> {
-    edit(&fs::read(path)?)?;
+pub fn edit_once(edit: &str, path: &str) -> anyhow::Result<()> {
+    let bytes = fs::read(path)?;
+    let photo = PHOTOS.iter().find(|photo| path.contains(photo.name)).context("an unknown photo")?;
+    ours(edit, photo, &bytes)?;
     println!("{}", memory_of("self", "status", "VmHWM").context("no VmHWM in /proc")?);
     Ok(())
 }
 
-fn timed(work: impl FnOnce() -> anyhow::Result<Vec<u8>>) -> anyhow::Result<f64> {
-    let since = Instant::now();
-    black_box(work()?);
-    Ok(millis(since.elapsed()))
-}
-
-/// 4000 × 3000, with the noise a camera would add: an enlarged picture alone would be too easy to encode.
-fn large_photo() -> anyhow::Result<Vec<u8>> {
-    let sample = image::load_from_memory(&fs::read(SAMPLE)?)?;
-    let mut pixels = sample.resize_exact(4000, 3000, FilterType::Triangle).into_rgb8();
-    let mut noise = 1u32;
-    for value in pixels.iter_mut() {
-        noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        *value = value.saturating_add((noise >> 29) as u8);
+fn compare(
+    photo: &Photo,
+    folder: &Path,
+    peers: &mut Option<Peers>,
+    has_turbo: bool,
+) -> anyhow::Result<String> {
+    let bytes = fs::read(folder.join(format!("{}.jpg", photo.name)))?;
+    let mut table = format!(
+        "\n{}, {:.1} MB:\n\n| edit | goal | Photothread | ahead of all | {} | floor |\n| --- | --- | --- | --- |{} --- |\n",
+        photo.title,
+        bytes.len() as f64 / 1e6,
+        PEERS.join(" | "),
+        " --- |".repeat(PEERS.len())
+    );
+    for (edit, goal) in EDITS {
+        let (mut own, mut floors) = (Vec::new(), Vec::new());
+        let mut others = vec![Vec::new(); PEERS.len()];
+        for _ in 0..ROUNDS {
+            let floor = match peers {
+                Some(peers) if has_turbo => {
+                    peers.edit(TURBO, edit, photo.name)?.context("the floor gave way")?
+                }
+                _ => timed(|| port_floor(edit, photo, &bytes))?,
+            };
+            floors.push(floor);
+            own.push(timed(|| ours(edit, photo, &bytes))? / floor);
+            for (peer, ratios) in PEERS.iter().zip(&mut others) {
+                let time =
+                    peers.as_mut().map(|peers| peers.edit(peer, edit, photo.name)).transpose()?.flatten();
+                ratios.extend(time.map(|time| time / floor));
+            }
+        }
+        let ours = median(&mut own);
+        let met = if ours <= goal { "met" } else { "not met" };
+        let best = others
+            .iter_mut()
+            .filter(|ratios| !ratios.is_empty())
+            .map(|ratios| median(ratios))
+            .reduce(f64::min);
+        let ahead = best.map_or("no peer here", |best| if ours < best { "yes" } else { "no" });
+        let columns: Vec<_> = others.iter_mut().map(|ratios| shown(ratios)).collect();
+        let (own, floor) = (shown(&mut own), median(&mut floors));
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            table,
+            "| {edit} | ≤ {goal}: {met} | {own} | {ahead} | {} | {floor:.0} ms |",
+            columns.join(" | ")
+        );
     }
-    let pixels = DynamicImage::ImageRgb8(pixels);
-    encode(pixels.as_bytes(), 4000, 3000)
+    Ok(table)
 }
 
-fn encode(pixels: &[u8], width: usize, height: usize) -> anyhow::Result<Vec<u8>> {
-    let encoder = Encoder::new(pixels, width, height, PixelFormat::Rgb).quality(QUALITY);
+/// `one` and `many` in turns.
+fn one_to_many(
+    one: impl Fn() -> anyhow::Result<Vec<u8>>,
+    many: impl Fn() -> anyhow::Result<Vec<u8>>,
+) -> anyhow::Result<f64> {
+    let mut ratios = Vec::new();
+    for _ in 0..ROUNDS {
+        let alone = timed(&one)?;
+        ratios.push(timed(&many)? / alone);
+    }
+    Ok(median(&mut ratios))
+}
+
+fn shown(ratios: &mut [f64]) -> String {
+    let middle = median(ratios);
+    match ratios {
+        // Sorted by now.
+        [least, .., most] => format!("{middle:.2} ({least:.2}–{most:.2})"),
+        _ => "missing".to_owned(),
+    }
+}
+
+/// Processor time in milliseconds, of all threads.
+fn timed(work: impl FnOnce() -> anyhow::Result<Vec<u8>>) -> anyhow::Result<f64> {
+    let spent = || {
+        let time = clock_gettime(ClockId::ProcessCPUTime);
+        time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
+    };
+    let since = spent();
+    black_box(work()?);
+    Ok(spent() - since)
+}
+
+/// With the noise a camera would add: an enlarged picture alone would be too easy to encode.
+fn made(photo: &Photo) -> anyhow::Result<Vec<u8>> {
+    let sample = image::load_from_memory(&fs::read(SAMPLE)?)?;
+    let mut pixels = sample.resize_exact(photo.width, photo.height, FilterType::Triangle).into_rgb8();
+    let mut seed = 1u32;
+    let mut random = || {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (seed >> 29) as i16
+    };
+    for value in pixels.iter_mut() {
+        *value = (i16::from(*value) + random() - random()).clamp(0, 255) as u8;
+    }
+    encode(pixels.as_raw(), photo.width, photo.height)
+}
+
+fn encode(pixels: &[u8], width: u32, height: u32) -> anyhow::Result<Vec<u8>> {
+    let encoder = Encoder::new(pixels, width as usize, height as usize, PixelFormat::Rgb).quality(QUALITY);
     encoder.encode().map_err(|error| anyhow!("the JPEG encoder: {error}"))
 }
 
-fn floor(photo: &[u8]) -> anyhow::Result<Vec<u8>> {
-    let picture = decompress_to(photo, PixelFormat::Rgb).map_err(|e| anyhow!("the JPEG decoder: {e}"))?;
-    encode(&picture.data, picture.width, picture.height)
+/// Stands in for the C library where that is missing.
+fn port_floor(edit: &str, photo: &Photo, bytes: &[u8]) -> anyhow::Result<Vec<u8>> {
+    let decode =
+        || decompress_to(bytes, PixelFormat::Rgb).map_err(|error| anyhow!("the JPEG decoder: {error}"));
+    let mut pixels = decode()?.data;
+    let (width, height) = match edit {
+        "crop" => (photo.width / 2, photo.height / 2),
+        "resize" => (photo.resized, photo.resized * photo.height / photo.width),
+        "collage" => {
+            for _ in 0..3 {
+                pixels = decode()?.data;
+            }
+            pixels.resize(pixels.len().max(2048 * 1536 * 3), 0);
+            (2048, 1536)
+        }
+        _ => (photo.width, photo.height),
+    };
+    encode(&pixels[..width as usize * height as usize * 3], width, height)
 }
 
-fn edit(photo: &[u8]) -> anyhow::Result<Vec<u8>> {
-    let picture = imaging::decode(photo, &Limits::default())?;
-    let region = Region::new(200.0, 200.0, 600.0, 700.0).map_err(|error| anyhow!("{error}"))?;
-    let picture = ops::highlight(picture, &[ops::Highlight::new(region)])?;
-    Ok(imaging::encode(&picture)?.bytes)
+fn ours(edit: &str, photo: &Photo, bytes: &[u8]) -> anyhow::Result<Vec<u8>> {
+    let work = Work::default();
+    let open = || imaging::decode(bytes, &work);
+    let picture = match edit {
+        "highlight" => highlighted(open()?)?,
+        "blur" => blurred(open()?, &work)?,
+        "crop" => imaging::crop_file(bytes, ops::CropTo::Region(middle()?), &work)?,
+        "rotate" => ops::rotate(open()?, 90.0, ops::Corners::Kept, &work)?,
+        "resize" => ops::resize(open()?, ops::ResizeTo::longest(photo.resized)?, &work)?,
+        "collage" => collage(bytes, &work)?,
+        other => bail!("there is no edit {other}"),
+    };
+    let made = imaging::encode(&picture)?.bytes;
+    imaging::reuse(picture);
+    Ok(made)
 }
 
-const PILLOW: &str = "
-import io, sys, time
-from PIL import Image, ImageDraw
-photo = open(sys.argv[1], 'rb').read()
-times = []
-for _ in range(7):
-    since = time.perf_counter()
-    picture = Image.open(io.BytesIO(photo)).convert('RGB')
-    ImageDraw.Draw(picture).rectangle([800, 600, 2400, 2100], outline='red', width=21)
-    picture.save(io.BytesIO(), 'JPEG', quality=90)
-    times.append((time.perf_counter() - since) * 1000)
-print(sorted(times)[3])
-";
+fn middle() -> anyhow::Result<Region> {
+    Ok(Region::new(250.0, 250.0, 750.0, 750.0)?)
+}
 
-fn pillow(path: &str) -> Option<f64> {
-    let run = Command::new("python3").args(["-c", PILLOW, path]).output().ok()?;
-    String::from_utf8(run.stdout).ok()?.trim().parse().ok()
+fn highlighted(picture: Picture) -> anyhow::Result<Picture> {
+    Ok(ops::highlight(picture, &[ops::Highlight::new(middle()?)])?)
+}
+
+/// 600×400 pixels of it.
+fn blurred(picture: Picture, work: &Work) -> anyhow::Result<Picture> {
+    let (x, y) = (300_000.0 / f64::from(picture.width()), 200_000.0 / f64::from(picture.height()));
+    let region = Some(Region::new(500.0 - x, 500.0 - y, 500.0 + x, 500.0 + y)?);
+    Ok(ops::filter(picture, ops::Filtering { region, ..ops::Filtering::new(ops::Filter::Blur) }, work)?)
+}
+
+fn collage(bytes: &[u8], work: &Work) -> anyhow::Result<Picture> {
+    let mut sheet = RgbImage::new(2048, 1536);
+    let cell = ops::ResizeTo::new(Some(1024.0), Some(768.0), None, None, None)?;
+    for index in 0..4 {
+        let small = ops::resize(imaging::decode(bytes, work)?, cell, work)?;
+        let small = small.pixels().as_rgb8().context("a photo is in colour")?;
+        image::imageops::replace(&mut sheet, small, index % 2 * 1024, index / 2 * 768);
+    }
+    Ok(Picture::new(sheet.into(), imaging::Format::Jpeg))
+}
+
+/// The first so many of five edits, as a chain of tools does them: decoded once, encoded once.
+fn in_a_row(bytes: &[u8], edits: usize) -> anyhow::Result<Vec<u8>> {
+    let work = Work::default();
+    let mut picture = imaging::decode(bytes, &work)?;
+    for edit in 0..edits {
+        picture = match edit {
+            0 => highlighted(picture)?,
+            1 => blurred(picture, &work)?,
+            2 => ops::flip(picture, ops::Axis::Horizontal)?,
+            3 => ops::rotate(picture, 90.0, ops::Corners::Kept, &work)?,
+            _ => highlighted(picture)?,
+        };
+    }
+    let made = imaging::encode(&picture)?.bytes;
+    imaging::reuse(picture);
+    Ok(made)
 }

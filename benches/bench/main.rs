@@ -7,6 +7,7 @@ mod build;
 mod context;
 mod fill;
 mod imaging;
+mod imaging_peers;
 mod latency;
 mod model;
 #[allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -25,10 +26,10 @@ const SECTIONS: [&str; 7] = ["start", "throughput", "latency", "stuck", "context
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
-    if let [mode, photo] = &arguments[..]
+    if let [mode, edit, photo] = &arguments[..]
         && mode == imaging::ONE_EDIT
     {
-        return imaging::edit_once(photo);
+        return imaging::edit_once(edit, photo);
     }
     if let Some(unknown) = arguments.iter().find(|name| !SECTIONS.contains(&name.as_str())) {
         anyhow::bail!("there is no section {unknown}; there are {}", SECTIONS.join(", "));

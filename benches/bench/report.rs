@@ -11,6 +11,7 @@ pub struct Section {
     title: &'static str,
     about: String,
     rows: Vec<Row>,
+    below: String,
 }
 
 struct Row {
@@ -46,7 +47,7 @@ impl Unit {
 
 impl Section {
     pub fn new(title: &'static str, about: impl Into<String>) -> Self {
-        Self { title, about: about.into(), rows: Vec::new() }
+        Self { title, about: about.into(), rows: Vec::new(), below: String::new() }
     }
 
     /// A number with a goal it should stay under.
@@ -70,6 +71,11 @@ impl Section {
         self.push(what, String::new(), text.into(), String::new());
     }
 
+    /// Markdown below the table, for what has other columns.
+    pub fn below(&mut self, text: &str) {
+        self.below.push_str(text);
+    }
+
     fn push(&mut self, what: impl Into<String>, goal: String, measured: String, ratio: String) {
         self.rows.push(Row { what: what.into(), goal, measured, ratio });
     }
@@ -81,6 +87,7 @@ impl Section {
             // Writing to a String cannot fail.
             let _ = writeln!(text, "| {what} | {goal} | {measured} | {ratio} |");
         }
+        text.push_str(&self.below);
         text
     }
 }

@@ -44,7 +44,7 @@ fn engine(store: &Store) -> Arc<Engine> {
     let prints = Prints {
         store: store.clone(),
         attachments: Attachments::new(store.clone(), Objects::open("memory://").unwrap(), limits),
-        darkroom: Darkroom::new(1, 1 << 20, imaging::Limits::default()),
+        darkroom: Darkroom::new(1, 1 << 20, imaging::Limits::default(), imaging::Fonts::default()),
     };
     let agent = Agent {
         name: "moody".into(),

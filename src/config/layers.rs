@@ -101,7 +101,7 @@ fn as_yaml(shape: &Shape, text: &str) -> String {
             }
             format!("'{}'", text.replace('\'', "''"))
         }
-        Shape::Ids if !text.starts_with('[') => format!("[{text}]"),
+        Shape::Ids | Shape::Paths if !text.starts_with('[') => format!("[{text}]"),
         Shape::Names if !text.starts_with('[') && !text.eq_ignore_ascii_case("all") => format!("[{text}]"),
         _ => text.into(),
     }
@@ -208,7 +208,7 @@ impl<'de> Visitor<'de> for &Reader<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let each: &'static Shape = match self.shape {
             Shape::Ids => &schema::ID,
-            Shape::Names => &schema::NAME,
+            Shape::Names | Shape::Paths => &schema::NAME,
             _ => return Err(self.unexpected()),
         };
         let mut values = Vec::new();

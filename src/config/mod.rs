@@ -1,6 +1,7 @@
 //! What the person who runs the bot has decided, read once at start-up and checked before anything else runs.
 //! Nothing here opens a database, a socket or a store.
 
+mod fonts;
 mod layers;
 mod places;
 mod schema;
@@ -30,6 +31,7 @@ pub struct Config {
     /// Never empty, in the order they were written: the first is the default.
     pub agents: Vec<Agent>,
     pub providers: Providers,
+    pub images: Images,
     pub limits: Limits,
     /// Only ever from the environment, never from a file.
     #[serde(skip)]
@@ -171,6 +173,12 @@ pub struct ProviderSettings {
     pub model: String,
 }
 
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Images {
+    /// Files and directories, used after the bundled font.
+    pub fonts: Vec<PathBuf>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 pub struct Limits {
     pub tool_timeout_seconds: f64,
@@ -254,6 +262,8 @@ pub enum ConfigError {
          or point providers.openai.base_url at a server that needs no key"
     )]
     NoKey { agent: String },
+    #[error("images.fonts names {}, which {why}", path.display())]
+    Font { path: PathBuf, why: String },
     /// The checks let something through that the types do not take: our mistake, not the person's.
     #[error("the configuration could not be put together: {0}")]
     Inconsistent(#[from] serde_yaml::Error),

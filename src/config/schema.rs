@@ -17,12 +17,14 @@ pub(super) enum Shape {
     Ids,
     /// `all`, or a list of names.
     Names,
+    /// Files and directories.
+    Paths,
 }
 
 /// Gives the value in its one spelling, or says what is wrong with it ("must be …").
 type Check = fn(&str) -> Result<String, String>;
 
-use Shape::{Flag, Ids, Named, Names, Number, OptionalText, Section, Text, Whole};
+use Shape::{Flag, Ids, Named, Names, Number, OptionalText, Paths, Section, Text, Whole};
 
 const DAY_MS: u64 = 86_400_000;
 const GIB: u64 = 1 << 30;
@@ -78,6 +80,7 @@ pub(super) static ROOT: Shape = Section(&[
         "providers",
         Section(&[("openai", Section(&[("base_url", Text(base_url)), ("model", Text(not_empty))]))]),
     ),
+    ("images", Section(&[("fonts", Paths)])),
     (
         "limits",
         Section(&[
@@ -113,6 +116,7 @@ impl Shape {
             Number(least, most) => format!("a number from {least} to {most}"),
             Ids => "a list of whole numbers, such as [123456789, 987654321]".into(),
             Names => "all, or a list of names such as [crop_image, rotate_image]".into(),
+            Paths => "a list of files or directories, such as [fonts/NotoSansCJK-Bold.ttc]".into(),
         }
     }
 }

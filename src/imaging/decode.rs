@@ -7,7 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, ImageResult};
 
 use super::probe::{read_header, refused};
-use super::{Format, ImagingError, Picture, Work, geometry};
+use super::quality::Compression;
+use super::{Format, ImagingError, Picture, Work, geometry, jpeg, metadata, profile};
 
 /// How large a picture may be, opened or made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +31,7 @@ impl Limits {
         Ok(())
     }
 
-    fn for_decoder(&self) -> image::Limits {
+    pub(super) fn for_decoder(&self) -> image::Limits {
         let mut limits = image::Limits::default();
         limits.max_image_width = Some(self.max_side);
         limits.max_image_height = Some(self.max_side);
@@ -40,31 +41,68 @@ impl Limits {
     }
 }
 
-/// Animations give their first frame.
+/// Animations give their first frame. Of the ways in which a PNG can tell its colours only a profile is heeded:
+/// gamma and primaries are mostly written by accident, and browsers disagree on them.
 pub fn decode(bytes: &[u8], work: &Work) -> Result<Picture, ImagingError> {
+    decode_rows(bytes, None, work)
+}
+
+/// At least so many rows from the top of a picture that is stored upright, and all of them where that is no faster.
+pub(super) fn decode_top(bytes: &[u8], rows: u32, work: &Work) -> Result<Picture, ImagingError> {
+    decode_rows(bytes, Some(rows), work)
+}
+
+fn decode_rows(bytes: &[u8], rows: Option<u32>, work: &Work) -> Result<Picture, ImagingError> {
     work.go_on()?;
-    let limits = &work.limits;
     let (format, stored) = read_header(bytes)?;
-    let codec = match format {
-        Format::Jpeg => ImageFormat::Jpeg,
-        Format::Png => ImageFormat::Png,
-        Format::WebP => ImageFormat::WebP,
-        Format::Gif => ImageFormat::Gif,
-        Format::Bmp => ImageFormat::Bmp,
-        Format::Tiff => ImageFormat::Tiff,
-        Format::Heic | Format::Avif => return Err(ImagingError::NotEditableYet { format }),
-    };
+    if !format.editable() {
+        return Err(ImagingError::NotEditableYet { format });
+    }
+    let limits = &work.limits;
     limits.check(stored.extent.0, stored.extent.1)?;
-    let (pixels, icc) = catch_unwind(AssertUnwindSafe(|| read_pixels(bytes, codec, limits)))
-        .map_err(|_| ImagingError::Damaged { format, detail: "the decoder panicked".to_owned() })?
-        .map_err(|error| match error {
-            ImageError::Limits(_) => {
-                ImagingError::TooLarge { width: stored.width, height: stored.height, limits: *limits }
-            }
-            other => refused(format, other),
-        })?;
-    let icc = icc.filter(|profile| is_plausible_profile(profile));
-    Picture::new(pixels, format).with_icc(icc).try_map(|pixels| geometry::orient(pixels, stored.orientation))
+    let (pixels, icc) = match codec(format) {
+        Some(codec) => {
+            let (pixels, icc) = catch_unwind(AssertUnwindSafe(|| match codec {
+                ImageFormat::Jpeg => jpeg::read(bytes, rows, limits),
+                other => read_pixels(bytes, other, limits),
+            }))
+            .map_err(|_| ImagingError::Damaged { format, detail: "the decoder panicked".to_owned() })?
+            .map_err(|error| match error {
+                ImageError::Limits(_) => {
+                    ImagingError::TooLarge { width: stored.width, height: stored.height, limits: *limits }
+                }
+                other => refused(format, other),
+            })?;
+            let icc = match format {
+                Format::Tiff => icc.or_else(|| metadata::tiff_profile(bytes)),
+                _ => icc,
+            };
+            (geometry::orient(pixels, stored.orientation)?, icc)
+        }
+        None => read_heic(bytes, work)?,
+    };
+    let icc = icc.filter(|icc| profile::is_plausible(icc));
+    Ok(Picture::new(pixels, format).with_icc(icc).with_compression(Compression::of(format, bytes)))
+}
+
+fn codec(format: Format) -> Option<ImageFormat> {
+    match format {
+        Format::Jpeg => Some(ImageFormat::Jpeg),
+        Format::Png => Some(ImageFormat::Png),
+        Format::WebP => Some(ImageFormat::WebP),
+        Format::Gif => Some(ImageFormat::Gif),
+        Format::Bmp => Some(ImageFormat::Bmp),
+        Format::Tiff => Some(ImageFormat::Tiff),
+        Format::Heic | Format::Avif => None,
+    }
+}
+
+#[cfg(feature = "heic")]
+use super::heic::read as read_heic;
+
+#[cfg(not(feature = "heic"))]
+fn read_heic(_: &[u8], _: &Work) -> Result<(DynamicImage, Option<Vec<u8>>), ImagingError> {
+    Err(ImagingError::NotEditableYet { format: Format::Heic })
 }
 
 fn read_pixels(
@@ -83,10 +121,4 @@ fn read_pixels(
     }
     let icc = decoder.icc_profile().ok().flatten();
     Ok((DynamicImage::from_decoder(decoder)?, icc))
-}
-
-/// A profile is copied into what we write, so it must at least look like one: a header with its signature, and
-/// no more bytes than a colour profile has use for.
-fn is_plausible_profile(profile: &[u8]) -> bool {
-    (128..=4 << 20).contains(&profile.len()) && profile[36..40] == *b"acsp"
 }

@@ -3,16 +3,17 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use image::codecs::png::PngEncoder;
-use image::{ColorType, DynamicImage, ImageEncoder};
-use libjpeg_turbo_rs::{Encoder, PixelFormat};
+use image::codecs::png::{CompressionType, FilterType, PngEncoder};
+use image::{DynamicImage, ImageEncoder};
+use libjpeg_turbo_rs::{Encoder, PixelFormat, Subsampling};
 
-use super::{Format, ImagingError, Picture};
+use super::quality::Chroma;
+use super::{Format, ImagingError, Picture, profile};
 
-/// Visually lossless for a photo that was a JPEG already.
-const EDIT_QUALITY: u8 = 90;
 /// The largest side a JPEG file can state.
-const JPEG_MAX_SIDE: u32 = 65_500;
+pub(super) const JPEG_MAX_SIDE: u32 = 65_500;
+/// Up to a large screenshot.
+const THOROUGH_PIXELS: u64 = 2_100_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Encoded {
@@ -20,23 +21,33 @@ pub struct Encoded {
     pub mime: &'static str,
     /// Without the dot.
     pub extension: &'static str,
+    /// What whoever asked for it should know: a choice that was made, or something that was lost.
+    pub note: Option<String>,
+}
+
+impl Encoded {
+    pub(super) fn new(bytes: Vec<u8>, format: Format) -> Self {
+        Self { bytes, mime: format.mime(), extension: format.extension(), note: None }
+    }
 }
 
 pub fn encode(picture: &Picture) -> Result<Encoded, ImagingError> {
     match picture.target() {
-        Format::Jpeg if picture.width().max(picture.height()) <= JPEG_MAX_SIDE => jpeg(picture, EDIT_QUALITY),
+        Format::Jpeg => jpeg(picture, picture.compression.edit_quality()),
         _ => png(picture),
     }
 }
 
 /// Alpha, if any, is dropped: callers that care choose PNG.
 pub(super) fn jpeg(picture: &Picture, quality: u8) -> Result<Encoded, ImagingError> {
+    let (fitted, profile) = fitted(picture);
+    let source = fitted.as_ref().unwrap_or(&picture.pixels);
     let converted;
-    let (pixels, layout) = match &picture.pixels {
-        DynamicImage::ImageRgb8(_) => (&picture.pixels, PixelFormat::Rgb),
-        DynamicImage::ImageLuma8(_) => (&picture.pixels, PixelFormat::Grayscale),
+    let (pixels, layout) = match source {
+        DynamicImage::ImageRgb8(_) => (source, PixelFormat::Rgb),
+        DynamicImage::ImageLuma8(_) => (source, PixelFormat::Grayscale),
         // The fourth byte is skipped, which spares a copy.
-        DynamicImage::ImageRgba8(_) => (&picture.pixels, PixelFormat::Rgbx),
+        DynamicImage::ImageRgba8(_) => (source, PixelFormat::Rgbx),
         other if other.color().has_color() => {
             converted = DynamicImage::ImageRgb8(other.to_rgb8());
             (&converted, PixelFormat::Rgb)
@@ -48,28 +59,40 @@ pub(super) fn jpeg(picture: &Picture, quality: u8) -> Result<Encoded, ImagingErr
     };
     let (width, height) = (pixels.width() as usize, pixels.height() as usize);
     let mut encoder = Encoder::new(pixels.as_bytes(), width, height, layout).quality(quality);
-    if let Some(profile) = profile_for(picture, pixels.color()) {
+    if layout != PixelFormat::Grayscale && picture.compression.chroma() == Chroma::Full {
+        encoder = encoder.subsampling(Subsampling::S444);
+    }
+    if let Some(profile) = profile {
         encoder = encoder.icc_profile(profile);
     }
     let bytes = catch_unwind(AssertUnwindSafe(|| encoder.encode()))
         .map_err(|_| ImagingError::failed("the JPEG encoder panicked"))?
         .map_err(ImagingError::failed)?;
-    Ok(Encoded { bytes, mime: Format::Jpeg.mime(), extension: Format::Jpeg.extension() })
+    Ok(Encoded::new(bytes, Format::Jpeg))
 }
 
 pub(super) fn png(picture: &Picture) -> Result<Encoded, ImagingError> {
+    let (fitted, profile) = fitted(picture);
     let mut bytes = Vec::new();
-    let mut encoder = PngEncoder::new(&mut bytes);
-    if let Some(profile) = profile_for(picture, picture.pixels.color()) {
+    // The crate's own fast setting makes screenshots four times larger than its lowest level of deflate does, and
+    // takes longer. Small pictures can afford a little more work.
+    let small = u64::from(picture.width()) * u64::from(picture.height()) <= THOROUGH_PIXELS;
+    let (level, filter) = if small { (3, FilterType::Adaptive) } else { (1, FilterType::Paeth) };
+    let mut encoder = PngEncoder::new_with_quality(&mut bytes, CompressionType::Level(level), filter);
+    if let Some(profile) = profile {
         encoder.set_icc_profile(profile.to_vec()).map_err(ImagingError::failed)?;
     }
-    picture.pixels.write_with_encoder(encoder).map_err(ImagingError::failed)?;
-    Ok(Encoded { bytes, mime: Format::Png.mime(), extension: Format::Png.extension() })
+    let pixels = fitted.as_ref().unwrap_or(&picture.pixels);
+    pixels.write_with_encoder(encoder).map_err(ImagingError::failed)?;
+    Ok(Encoded::new(bytes, Format::Png))
 }
 
-/// A profile describes pixels of one kind: a CMYK profile on the RGB we decoded to, or a gray one on a picture
-/// that gained colour, would be wrong.
-fn profile_for(picture: &Picture, color: ColorType) -> Option<&[u8]> {
-    let wanted: &[u8] = if color.has_color() { b"RGB " } else { b"GRAY" };
-    picture.icc.as_deref().filter(|profile| profile.get(16..20) == Some(wanted))
+/// The profile to write along, and, where an edit made the picture's own unfit, other pixels that look right
+/// without it.
+pub(super) fn fitted(picture: &Picture) -> (Option<DynamicImage>, Option<&[u8]>) {
+    match picture.icc.as_deref() {
+        Some(fitting) if profile::fits(fitting, &picture.pixels) => (None, Some(fitting)),
+        Some(other) => (profile::grays_to_srgb(&picture.pixels, other), None),
+        None => (None, None),
+    }
 }

@@ -6,14 +6,11 @@ use super::{Format, Limits, RegionError};
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ImagingError {
     #[error(
-        "This file is not a picture. Pictures that can be edited are JPEG, PNG, WebP, GIF, BMP and TIFF."
+        "This file is not a picture. Pictures that can be edited are JPEG, PNG, WebP, GIF, BMP, TIFF and HEIC."
     )]
     NotAnImage,
 
-    #[error(
-        "This {format} picture is kept as it is, but it cannot be edited yet. \
-         Send it as a photo instead of a file, or export it as JPEG or PNG."
-    )]
+    #[error("{}", kept_as_it_is(*.format))]
     NotEditableYet { format: Format },
 
     #[error(
@@ -37,6 +34,23 @@ pub enum ImagingError {
 
     #[error("The picture could not be processed. Try another edit, or another file.")]
     Failed { detail: String },
+}
+
+fn kept_as_it_is(format: Format) -> String {
+    let way_out = match format {
+        Format::Heic => {
+            "Send it as a photo instead of a file, or share it as JPEG (on an iPhone: Settings, Camera, Formats, \
+             Most Compatible)."
+        }
+        Format::Avif => {
+            "Send it as a photo instead of a file, or open it in an image viewer, save a copy as JPEG or PNG and \
+             send that."
+        }
+        _ => {
+            "It uses a rare variant of the format. Send it as a photo instead of a file, or export it as JPEG or PNG."
+        }
+    };
+    format!("This {format} picture is kept as it is, but it cannot be edited yet. {way_out}")
 }
 
 impl ImagingError {

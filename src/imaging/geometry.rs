@@ -2,15 +2,13 @@
 //! lossless at any depth; most work in the buffer they are given.
 
 use image::metadata::Orientation;
-use image::{DynamicImage, ImageBuffer, Pixel};
+use image::{DynamicImage, ImageBuffer};
 
 use super::picture::map_buffer;
-use super::{ImagingError, PixelRect};
+use super::{ImagingError, PixelRect, spare};
 
-type Buffer<P> = ImageBuffer<P, Vec<<P as Pixel>::Subpixel>>;
-
-/// Tiles of this side keep both the rows read and the rows written of a quarter turn in the cache.
-const TILE: usize = 32;
+/// How many rows of a quarter turn are turned at a time: enough for runs worth copying, few enough for the cache.
+const BAND: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QuarterTurn {
@@ -65,53 +63,137 @@ pub(super) fn half_turn(pixels: DynamicImage) -> Result<DynamicImage, ImagingErr
     })
 }
 
+/// Within the buffer it is given: a second one of this size would cost more in page faults than the turn itself,
+/// and would double the memory of an edit.
 pub(super) fn quarter_turn(pixels: DynamicImage, turn: QuarterTurn) -> Result<DynamicImage, ImagingError> {
-    map_buffer!(pixels, |buffer, N| quarter_turn_buffer::<_, N>(&buffer, turn))
+    map_buffer!(pixels, |buffer, N| {
+        let (width, height) = buffer.dimensions();
+        let mut samples = buffer.into_raw();
+        turn_in_place(samples.as_chunks_mut::<N>().0, width as usize, height as usize, turn);
+        ImageBuffer::from_raw(height, width, samples)
+    })
 }
 
-fn quarter_turn_buffer<P: Pixel, const N: usize>(source: &Buffer<P>, turn: QuarterTurn) -> Option<Buffer<P>> {
-    let (width, height) = (source.width() as usize, source.height() as usize);
-    let from = source.as_chunks::<N>().0;
-    let mut turned = Buffer::<P>::new(source.height(), source.width());
-    let to = turned.as_chunks_mut::<N>().0;
-    for tile_y in (0..height).step_by(TILE) {
-        for tile_x in (0..width).step_by(TILE) {
-            for x in tile_x..(tile_x + TILE).min(width) {
-                for y in tile_y..(tile_y + TILE).min(height) {
-                    let at = match turn {
-                        QuarterTurn::Clockwise => x * height + (height - 1 - y),
-                        QuarterTurn::Anticlockwise => (width - 1 - x) * height + y,
-                    };
-                    to[at] = from[y * width + x];
-                }
+/// Bands of rows are turned one by one, which leaves runs of [`BAND`] pixels that belong together; then the runs
+/// move to their places. The rows below the last whole band wait aside and are put in at the end.
+fn turn_in_place<T: Copy, const N: usize>(
+    pixels: &mut [[T; N]],
+    width: usize,
+    height: usize,
+    turn: QuarterTurn,
+) {
+    let bands = height / BAND;
+    let whole = bands * BAND;
+    let last_rows = pixels[whole * width..].to_vec();
+    let mut aside = pixels[..BAND.min(whole) * width].to_vec();
+    for band in pixels[..whole * width].chunks_exact_mut((BAND * width).max(1)) {
+        aside.copy_from_slice(band);
+        turn_band(&aside, band, width, BAND, turn);
+    }
+    rearrange_runs(&mut pixels[..whole * width], |run| {
+        let (row, place) = (run / bands, run % bands);
+        match turn {
+            QuarterTurn::Clockwise => (bands - 1 - place) * width + row,
+            QuarterTurn::Anticlockwise => place * width + row,
+        }
+    });
+    let few = height - whole;
+    if few == 0 {
+        return;
+    }
+    let mut turned = last_rows.clone();
+    turn_band(&last_rows, &mut turned, width, few, turn);
+    let (for_runs, for_few) = match turn {
+        QuarterTurn::Clockwise => (few, 0),
+        QuarterTurn::Anticlockwise => (0, whole),
+    };
+    // From the back, because every row moves to the back.
+    for (row, few_of_row) in turned.chunks_exact(few).enumerate().rev() {
+        pixels.copy_within(row * whole..(row + 1) * whole, row * height + for_runs);
+        pixels[row * height + for_few..][..few].copy_from_slice(few_of_row);
+    }
+}
+
+/// A picture of `rows` rows, turned on its own.
+fn turn_band<T: Copy, const N: usize>(
+    from: &[[T; N]],
+    to: &mut [[T; N]],
+    width: usize,
+    rows: usize,
+    turn: QuarterTurn,
+) {
+    for (row, line) in to.chunks_exact_mut(rows).enumerate() {
+        match turn {
+            QuarterTurn::Clockwise => {
+                let column = from[row..].iter().step_by(width);
+                line.iter_mut().rev().zip(column).for_each(|(to, from)| *to = *from);
+            }
+            QuarterTurn::Anticlockwise => {
+                let column = from[width - 1 - row..].iter().step_by(width);
+                line.iter_mut().zip(column).for_each(|(to, from)| *to = *from);
             }
         }
     }
-    Some(turned)
 }
 
-/// Keeps `rect`, which must lie inside. The rows slide together in the buffer they are in: a fresh one would
-/// cost more in page faults than the copy.
-pub(super) fn cut(pixels: DynamicImage, rect: PixelRect) -> Result<DynamicImage, ImagingError> {
-    map_buffer!(pixels, |buffer, N| {
-        let stride = buffer.width() as usize * N;
-        let (left, row) = (rect.x as usize * N, rect.width as usize * N);
-        let inside = rect.right() <= buffer.width() && rect.bottom() <= buffer.height();
-        let mut samples = buffer.into_raw();
-        if inside {
-            for y in 0..rect.height as usize {
-                let start = (rect.y as usize + y) * stride + left;
-                samples.copy_within(start..start + row, y * row);
-            }
-            samples.truncate(rect.height as usize * row);
+/// Puts at every run of [`BAND`] pixels the run that `source` tells, which must be a permutation. Follows its
+/// cycles, so that only one run has to wait aside.
+fn rearrange_runs<T: Copy, const N: usize>(pixels: &mut [[T; N]], source: impl Fn(usize) -> usize) {
+    let runs = pixels.len() / BAND;
+    let mut placed = vec![false; runs];
+    for start in 0..runs {
+        if placed[start] || source(start) == start {
+            continue;
         }
-        ImageBuffer::from_raw(rect.width, rect.height, samples).filter(|_| inside)
+        let waiting = pixels[start * BAND..][..BAND].to_vec();
+        let mut to = start;
+        loop {
+            placed[to] = true;
+            let from = source(to);
+            if from == start {
+                pixels[to * BAND..][..BAND].copy_from_slice(&waiting);
+                break;
+            }
+            pixels.copy_within(from * BAND..(from + 1) * BAND, to * BAND);
+            to = from;
+        }
+    }
+}
+
+/// Keeps `rect`, which must lie inside. The rows slide together in the buffer they are in, because a fresh one would
+/// cost more in page faults than the copy; but a small part does not hold on to the memory of the whole.
+pub(super) fn cut(pixels: DynamicImage, rect: PixelRect) -> Result<DynamicImage, ImagingError> {
+    if rect.right() > pixels.width() || rect.bottom() > pixels.height() {
+        return Err(ImagingError::failed("a cut outside of the picture"));
+    }
+    let share = f64::from(rect.width) * f64::from(rect.height)
+        / (f64::from(pixels.width()) * f64::from(pixels.height()));
+    let rows = rect.y as usize..rect.bottom() as usize;
+    if share < 0.5 {
+        let part = map_buffer!(&pixels, |buffer, N| {
+            let (stride, left, row) =
+                (buffer.width() as usize * N, rect.x as usize * N, rect.width as usize * N);
+            let mut samples = Vec::with_capacity(rows.len() * row);
+            rows.for_each(|y| samples.extend_from_slice(&buffer.as_raw()[y * stride + left..][..row]));
+            ImageBuffer::from_raw(rect.width, rect.height, samples)
+        });
+        spare::keep(pixels);
+        return part;
+    }
+    map_buffer!(pixels, |buffer, N| {
+        let (stride, left, row) = (buffer.width() as usize * N, rect.x as usize * N, rect.width as usize * N);
+        let mut samples = buffer.into_raw();
+        for (to, y) in rows.enumerate() {
+            samples.copy_within(y * stride + left..y * stride + left + row, to * row);
+        }
+        samples.truncate(rect.height as usize * row);
+        ImageBuffer::from_raw(rect.width, rect.height, samples)
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use image::GrayImage;
+    use image::{GrayImage, Rgb, RgbImage};
 
     use super::*;
 
@@ -142,11 +224,24 @@ mod tests {
     }
 
     #[test]
-    fn large_pictures_turn_like_the_reference_across_tiles() {
+    fn pictures_of_any_height_turn_like_the_reference() {
+        for (width, height) in
+            [(77, 45), (45, 77), (30, 2 * BAND as u32), (1, 300), (300, 1), (131, 3 * BAND as u32 + 1)]
+        {
+            let picture: DynamicImage =
+                RgbImage::from_fn(width, height, |x, y| Rgb([x as u8, y as u8, (x * y) as u8])).into();
+            assert_eq!(quarter_turn(picture.clone(), QuarterTurn::Clockwise).unwrap(), picture.rotate90());
+            assert_eq!(
+                quarter_turn(picture.clone(), QuarterTurn::Anticlockwise).unwrap(),
+                picture.rotate270()
+            );
+        }
+    }
+
+    #[test]
+    fn a_cut_keeps_exactly_the_rectangle() {
         let big: DynamicImage =
-            image::RgbImage::from_fn(77, 45, |x, y| image::Rgb([x as u8, y as u8, (x * y) as u8])).into();
-        assert_eq!(quarter_turn(big.clone(), QuarterTurn::Clockwise).unwrap(), big.rotate90());
-        assert_eq!(quarter_turn(big.clone(), QuarterTurn::Anticlockwise).unwrap(), big.rotate270());
+            RgbImage::from_fn(77, 45, |x, y| Rgb([x as u8, y as u8, (x * y) as u8])).into();
         let rect = PixelRect { x: 5, y: 7, width: 40, height: 30 };
         assert_eq!(cut(big.clone(), rect).unwrap(), big.crop_imm(5, 7, 40, 30));
         assert!(cut(big, PixelRect { x: 60, ..rect }).is_err(), "outside");

@@ -2,7 +2,9 @@
 
 use image::DynamicImage;
 
-use super::{Format, ImagingError};
+use super::encode::JPEG_MAX_SIDE;
+use super::quality::Compression;
+use super::{Format, ImagingError, profile};
 
 /// Pixels are 8 or 16 bits deep, gray or colour, with or without alpha; never floating point.
 #[derive(Debug, Clone)]
@@ -11,6 +13,7 @@ pub struct Picture {
     source: Format,
     /// Kept so that wide-gamut photos look the same after an edit; see [`encode`](super::encode).
     pub(super) icc: Option<Vec<u8>>,
+    pub(super) compression: Compression,
 }
 
 impl Picture {
@@ -21,11 +24,15 @@ impl Picture {
             DynamicImage::ImageRgba32F(_) => DynamicImage::ImageRgba16(pixels.into_rgba16()),
             other => other,
         };
-        Self { pixels, source, icc: None }
+        Self { pixels, source, icc: None, compression: Compression::usual(source) }
     }
 
     pub(super) fn with_icc(self, icc: Option<Vec<u8>>) -> Self {
         Self { icc, ..self }
+    }
+
+    pub(super) fn with_compression(self, compression: Compression) -> Self {
+        Self { compression, ..self }
     }
 
     pub fn width(&self) -> u32 {
@@ -55,10 +62,16 @@ impl Picture {
 
     /// The format [`encode`](super::encode) will write: JPEG for photos, PNG for everything that would suffer.
     pub fn target(&self) -> Format {
-        match self.source {
-            Format::Jpeg | Format::WebP | Format::Heic | Format::Avif if !self.has_alpha() => Format::Jpeg,
+        match self.compression {
+            Compression::Jpeg(_) | Compression::Lossy if !self.has_alpha() && self.fits_jpeg() => {
+                Format::Jpeg
+            }
             _ => Format::Png,
         }
+    }
+
+    fn fits_jpeg(&self) -> bool {
+        self.width().max(self.height()) <= JPEG_MAX_SIDE
     }
 
     /// Replaces the pixels, keeping what the picture knows of its origin.
@@ -71,11 +84,16 @@ impl Picture {
 
     /// Other pixels of the same origin.
     pub(super) fn with_pixels(&self, pixels: DynamicImage) -> Self {
-        Self { pixels, source: self.source, icc: self.icc.clone() }
+        Self { pixels, source: self.source, icc: self.icc.clone(), compression: self.compression }
     }
 
     /// Gray pixels become colour ones of the same depth, so that colour can be drawn on them.
     pub(super) fn into_color(mut self) -> Self {
+        if !self.pixels.color().has_color()
+            && let Some(gray) = self.icc.take()
+        {
+            self.pixels = profile::grays_to_srgb(&self.pixels, &gray).unwrap_or(self.pixels);
+        }
         self.pixels = match self.pixels {
             gray @ DynamicImage::ImageLuma8(_) => gray.into_rgb8().into(),
             gray @ DynamicImage::ImageLumaA8(_) => gray.into_rgba8().into(),

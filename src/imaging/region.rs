@@ -104,6 +104,14 @@ impl PixelRect {
         (self.x..self.right()).contains(&x) && (self.y..self.bottom()).contains(&y)
     }
 
+    /// Larger by so many pixels on every side, as far as a frame of this size allows.
+    pub fn grown(&self, by: u32, width: u32, height: u32) -> Self {
+        let (x, y) = (self.x.saturating_sub(by), self.y.saturating_sub(by));
+        let right = self.right().saturating_add(by).min(width);
+        let bottom = self.bottom().saturating_add(by).min(height);
+        Self { x, y, width: right.saturating_sub(x), height: bottom.saturating_sub(y) }
+    }
+
     pub fn intersects(&self, other: &Self) -> bool {
         self.x < other.right() && other.x < self.right() && self.y < other.bottom() && other.y < self.bottom()
     }

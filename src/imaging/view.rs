@@ -4,14 +4,17 @@ use image::DynamicImage;
 
 use super::encode::{jpeg, png};
 use super::ops::{ResizeTo, resized};
-use super::{Encoded, ImagingError, Picture, Work, decode};
+use super::{Encoded, ImagingError, Picture, Work, decode, reuse};
 
 /// Artefacts at this quality are below what a model or a thumbnail shows.
 const VIEW_QUALITY: u8 = 85;
 
 /// A JPEG, or a PNG where something shines through, no side longer than `longest`. Never enlarged.
 pub fn downscale_for_view(bytes: &[u8], work: &Work, longest: u32) -> Result<Encoded, ImagingError> {
-    view(&decode(bytes, work)?, longest, work)
+    let picture = decode(bytes, work)?;
+    let seen = view(&picture, longest, work);
+    reuse(picture);
+    seen
 }
 
 /// The same for a picture already decoded.
@@ -27,7 +30,7 @@ pub fn view(picture: &Picture, longest: u32, work: &Work) -> Result<Encoded, Ima
 }
 
 /// Many files carry an alpha channel that hides nothing.
-fn is_opaque(pixels: &DynamicImage) -> bool {
+pub(super) fn is_opaque(pixels: &DynamicImage) -> bool {
     match pixels {
         DynamicImage::ImageRgba8(buffer) => buffer.pixels().all(|p| p.0[3] == u8::MAX),
         DynamicImage::ImageLumaA8(buffer) => buffer.pixels().all(|p| p.0[1] == u8::MAX),

@@ -1,20 +1,22 @@
-//! What an operation works under: how large pictures may get, and whether anybody still waits for the result.
+//! What an operation works under: how large pictures may get, what text is written in, and whether anybody still
+//! waits for the result.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{ImagingError, Limits};
+use super::{Fonts, ImagingError, Limits};
 
 /// Cheap to clone. Whatever takes long asks [`Work::go_on`] now and then: a thread cannot be stopped from outside.
 #[derive(Debug, Clone, Default)]
 pub struct Work {
     pub limits: Limits,
+    pub fonts: Fonts,
     stop: Stop,
 }
 
 impl Work {
-    pub fn new(limits: Limits, stop: Stop) -> Self {
-        Self { limits, stop }
+    pub fn new(limits: Limits, fonts: Fonts, stop: Stop) -> Self {
+        Self { limits, fonts, stop }
     }
 
     /// An error once nobody waits any more. Cheap enough to ask for every row.

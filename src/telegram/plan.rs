@@ -173,16 +173,24 @@ fn is_photo(file: &Attachment) -> bool {
     };
     let (short, long) = (width.min(height), width.max(height));
     PHOTO_TYPES.contains(&file.mime_type.as_str())
+        && !wanted_as_file(file)
         && file.size <= MAX_PHOTO_BYTES
         && short > 0
         && width.saturating_add(height) <= MAX_PHOTO_SIDES
         && long <= short.saturating_mul(MAX_PHOTO_RATIO)
 }
 
+/// Whoever asked for a format or a size in bytes wants that very file; of a photo Telegram makes a JPEG of its own.
+/// A WebP that we made is either that or an animation, which would lose its frames.
+fn wanted_as_file(file: &Attachment) -> bool {
+    let made = file.recipe.as_ref();
+    made.is_some_and(|recipe| recipe.tool == "convert_image" || file.mime_type == "image/webp")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{AttachmentSource, Conversation};
+    use crate::domain::{AttachmentSource, Conversation, Recipe};
     use proptest::prelude::*;
 
     fn image() -> Attachment {
@@ -308,6 +316,22 @@ mod tests {
         let markup = format!("**{}**", "x".repeat(CAPTION_UNITS));
         assert_eq!(shape(&planned(&markup, images(1))), "photo*");
         assert_eq!(shape(&planned(&"😀".repeat(CAPTION_UNITS / 2 + 1), images(1))), "text photo");
+    }
+
+    #[test]
+    fn whoever_asks_for_a_format_gets_that_file_and_not_a_photo_of_it() {
+        let made_with = |tool: &str, mime: &str| Attachment {
+            mime_type: mime.into(),
+            recipe: Some(Recipe { tool: tool.into(), arguments: json!({}) }),
+            ..image()
+        };
+        let converted = made_with("convert_image", "image/jpeg");
+        let animation = made_with("animate_images", "image/webp");
+        assert!(is_photo(&made_with("crop_image", "image/jpeg")));
+        for file in [converted, animation] {
+            let sends = plan(&Answer { text: String::new(), attachments: vec![file] });
+            assert!(matches!(sends[..], [Send::Document { .. }]), "{sends:?}");
+        }
     }
 
     #[test]

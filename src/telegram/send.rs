@@ -210,8 +210,10 @@ async fn request(
             request.reply_parameters = reply;
             vec![request.await?]
         }
-        (Send::Document { caption, .. }, Some(file)) => {
-            let mut request = bot.send_document(chat, file).disable_content_type_detection(true);
+        (Send::Document { file: stored, caption }, Some(file)) => {
+            // Telegram plays a GIF it recognises; anything else is to stay the file it is.
+            let plays = stored.mime_type == "image/gif";
+            let mut request = bot.send_document(chat, file).disable_content_type_detection(!plays);
             (request.caption, request.caption_entities) = caption_of(caption.as_ref());
             request.reply_parameters = reply;
             vec![request.await?]

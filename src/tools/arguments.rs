@@ -143,6 +143,7 @@ fn is_of_type(schema: &Value, value: &Value) -> bool {
         Some("object") => value.is_object(),
         Some("array") => value.is_array(),
         Some("string") => value.is_string(),
+        Some("boolean") => value.is_boolean(),
         Some("number") => value.is_number(),
         Some("integer") => value.as_f64().is_some_and(|number| number.fract() == 0.0),
         _ => true,
@@ -177,6 +178,7 @@ fn wanted(schema: &Value) -> String {
     };
     match schema["type"].as_str() {
         Some("number") => format!("a number{}", between("minimum", "maximum")),
+        Some("boolean") => "true or false".to_owned(),
         Some("integer") => format!("a whole number{}", between("minimum", "maximum")),
         Some("string") => match (schema["minLength"].as_u64(), schema["maxLength"].as_u64()) {
             (Some(least), Some(most)) => format!("text of {least} to {most} characters"),
@@ -184,6 +186,7 @@ fn wanted(schema: &Value) -> String {
             _ => "text".to_owned(),
         },
         Some("array") => match (schema["minItems"].as_u64(), schema["maxItems"].as_u64()) {
+            (Some(least), Some(most)) if least == most => format!("a list of exactly {least} items"),
             (Some(least), Some(most)) => format!("a list of {least} to {most} items"),
             _ => "a list".to_owned(),
         },

@@ -5,7 +5,7 @@ use super::{
     ToolError,
     negatives::{Negatives, Shelf},
 };
-use crate::imaging::{ImagingError, Limits, Stop, Work};
+use crate::imaging::{Fonts, ImagingError, Limits, Stop, Work};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -23,6 +23,7 @@ pub struct Darkroom {
     whole: u32,
     limits: Limits,
     negatives: Negatives,
+    fonts: Fonts,
 }
 
 /// Of the memory for edits, this part may be held by pictures that wait for their next edit.
@@ -38,7 +39,7 @@ impl Drop for StopOnDrop {
 }
 
 impl Darkroom {
-    pub fn new(edits_at_once: usize, memory_bytes: u64, limits: Limits) -> Self {
+    pub fn new(edits_at_once: usize, memory_bytes: u64, limits: Limits, fonts: Fonts) -> Self {
         let at_once = edits_at_once.clamp(1, Semaphore::MAX_PERMITS);
         let most = u32::try_from(Semaphore::MAX_PERMITS).unwrap_or(u32::MAX);
         let whole = u32::try_from(memory_bytes / MIB).unwrap_or(most).clamp(1, most);
@@ -49,6 +50,7 @@ impl Darkroom {
             whole,
             limits,
             negatives: Negatives::new(memory_bytes / HELD_PART),
+            fonts,
         }
     }
 
@@ -65,6 +67,10 @@ impl Darkroom {
         &self.limits
     }
 
+    pub fn fonts(&self) -> &Fonts {
+        &self.fonts
+    }
+
     pub fn at_once(&self) -> usize {
         self.at_once
     }
@@ -76,7 +82,7 @@ impl Darkroom {
         edit: impl FnOnce(&Work) -> Result<T, ImagingError> + Send + 'static,
     ) -> Result<T, ToolError> {
         let waiting = StopOnDrop(Stop::default());
-        let work = Work::new(self.limits, waiting.0.clone());
+        let work = Work::new(self.limits, self.fonts.clone(), waiting.0.clone());
         let done = self.run(pixels.saturating_mul(BYTES_PER_PIXEL), move || edit(&work)).await?;
         if let Err(ImagingError::Failed { detail } | ImagingError::Damaged { detail, .. }) = &done {
             tracing::debug!(detail, "a picture could not be edited");

@@ -5,12 +5,12 @@
 use super::{
     Output, Tool, ToolContext, ToolError, ToolResult, arguments,
     outcome::{Failure, find_all, gather},
-    prints::Developed,
-    words,
+    prints::{Developed, Last},
+    words, writing,
 };
 use crate::{
     attachments::{NewFile, NewPicture},
-    domain::{Attachment, AttachmentSource, Recipe},
+    domain::{Attachment, AttachmentId, AttachmentSource, Recipe},
     imaging::{self, Encoded, ImagingError, Picture, Work},
     providers::ToolSpec,
 };
@@ -21,6 +21,8 @@ use std::sync::Arc;
 
 const LONGEST_STEM: usize = 80;
 
+/// From a file to pixels, where that is quicker than decoding it and then editing the picture.
+pub(super) type FromFile = dyn Fn(&[u8], &Work) -> Result<Picture, ImagingError> + Send + Sync;
 pub(super) type Each = dyn Fn(Picture, &Work) -> Result<Picture, ImagingError> + Send + Sync;
 type Whole = dyn Fn(Bytes, &Work) -> Result<Encoded, ImagingError> + Send + Sync;
 /// How many pixels come of a picture of this width and height.
@@ -42,7 +44,29 @@ pub(super) struct Plan {
     /// What was done, in a few words.
     pub description: String,
     pub canvas: Box<Canvas>,
+    /// What it writes into the pictures, so that what no font has can be told.
+    pub writes: Vec<String>,
+    /// Other files that go into every picture.
+    pub beside: Vec<AttachmentId>,
     pub making: Making,
+    pub from_file: Option<Arc<FromFile>>,
+}
+
+impl Plan {
+    /// Of an edit that does not enlarge and writes nothing.
+    pub(super) fn new(images: Vec<String>, making: Making) -> Self {
+        Self {
+            images,
+            done: "Edited",
+            suffix: "edited",
+            description: String::new(),
+            canvas: Box::new(|width, height| width * height),
+            writes: Vec::new(),
+            beside: Vec::new(),
+            making,
+            from_file: None,
+        }
+    }
 }
 
 /// How an edit makes its picture.
@@ -60,11 +84,6 @@ impl Making {
     ) -> Self {
         Self::Each(Arc::new(edit))
     }
-}
-
-/// For edits that do not enlarge.
-pub(super) fn same_canvas() -> Box<Canvas> {
-    Box::new(|width, height| width * height)
 }
 
 impl Tool for EditTool {
@@ -95,23 +114,40 @@ pub(super) async fn carry_out(
     recipe: Recipe,
     files: Vec<Result<Attachment, Failure>>,
 ) -> Result<ToolResult, ToolError> {
+    let note = writing::note(context.darkroom.fonts(), &plan.writes)?;
     let edit = Edit {
         context,
         recipe,
         canvas: plan.canvas,
         making: plan.making,
+        from_file: plan.from_file,
         suffix: plan.suffix,
         description: plan.description,
+        beside: plan.beside,
     };
     // No more at a time than the darkroom takes: each holds its file in memory while it waits.
     let outcomes: Vec<_> = stream::iter(files.into_iter().map(|file| edit.one(file)))
         .buffered(context.darkroom.at_once())
         .collect()
         .await;
-    gather(plan.done, outcomes)
+    let mut notes: Vec<String> = note.into_iter().collect();
+    let outcomes = outcomes.into_iter().map(|outcome| {
+        let (output, note) = outcome?;
+        notes.extend(note.filter(|note| !notes.contains(note)));
+        Ok(output)
+    });
+    let outcomes = outcomes.collect();
+    let mut result = gather(plan.done, outcomes)?;
+    for note in notes {
+        result.text = format!("{}\n{note}", result.text);
+    }
+    Ok(result)
 }
 
-fn recipe(tool: &str, arguments: &Value) -> Recipe {
+/// What one file gave, and what whoever asked should know of it.
+type Made<T> = (T, Option<String>);
+
+pub(super) fn recipe(tool: &str, arguments: &Value) -> Recipe {
     let mut arguments = arguments::without_nulls(arguments);
     if let Some(fields) = arguments.as_object_mut() {
         fields.remove("images");
@@ -124,24 +160,27 @@ struct Edit<'a> {
     recipe: Recipe,
     canvas: Box<Canvas>,
     making: Making,
+    from_file: Option<Arc<FromFile>>,
     suffix: &'static str,
     description: String,
+    beside: Vec<AttachmentId>,
 }
 
 impl Edit<'_> {
-    async fn one(&self, file: Result<Attachment, Failure>) -> Result<Output, Failure> {
+    async fn one(&self, file: Result<Attachment, Failure>) -> Result<Made<Output>, Failure> {
         let file = file?;
         let made = self.develop(&file).await;
-        made.map(Output::Made).map_err(|error| Failure::of(&file, &error))
+        made.map(|(made, note)| (Output::Made(made), note)).map_err(|error| Failure::of(&file, &error))
     }
 
-    async fn develop(&self, file: &Attachment) -> Result<Attachment, ToolError> {
+    async fn develop(&self, file: &Attachment) -> Result<Made<Attachment>, ToolError> {
         let pixels = self.pixels(file)?;
         let darkroom = &self.context.darkroom;
         let developed = match self.making.clone() {
             Making::Each(edit) => {
                 let start = self.context.prints().start(file).await?;
-                darkroom.develop(pixels, move |work| start.develop(Some(&*edit), work)).await?
+                let last = Last { edit, from_file: self.from_file.clone() };
+                darkroom.develop(pixels, move |work| start.develop(Some(last), work)).await?
             }
             Making::Whole(convert) => {
                 let bytes = self.context.bytes(file).await?;
@@ -150,7 +189,7 @@ impl Edit<'_> {
         };
         match developed {
             Developed::Picture(picture) => match self.hold(file, picture) {
-                Ok(promise) => Ok(promise),
+                Ok(promise) => Ok((promise, None)),
                 Err(picture) => {
                     let encoded = darkroom.develop(pixels, move |_| imaging::encode(&picture)).await?;
                     self.keep(file, encoded).await
@@ -177,16 +216,16 @@ impl Edit<'_> {
         self.context.shelf.hold(promise.attachment_id, picture).map(|()| promise)
     }
 
-    async fn keep(&self, file: &Attachment, encoded: Encoded) -> Result<Attachment, ToolError> {
+    async fn keep(&self, file: &Attachment, encoded: Encoded) -> Result<Made<Attachment>, ToolError> {
         let made = NewFile {
             bytes: Bytes::from(encoded.bytes),
             filename: Some(derived_name(file, self.suffix, encoded.extension)),
             description: Some(self.description.clone()),
             source: AttachmentSource::Tool,
-            parents: vec![file.attachment_id],
+            parents: [&[file.attachment_id], self.beside.as_slice()].concat(),
             recipe: Some(self.recipe.clone()),
         };
-        Ok(self.context.attachments.keep(&self.context.scope, made).await?)
+        Ok((self.context.attachments.keep(&self.context.scope, made).await?, encoded.note))
     }
 
     /// How many pixels the darkroom must make room for. What is not a picture, or too large a one, is refused

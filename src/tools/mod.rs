@@ -2,11 +2,14 @@
 //! kept as bytes, and becomes part of the conversation when its result is stored.
 
 mod arguments;
+mod combine;
+mod combining;
 mod darkroom;
 mod editing;
 mod edits;
 mod files;
 mod history;
+mod info;
 mod negatives;
 mod outcome;
 mod plain_text;
@@ -16,6 +19,7 @@ mod registry;
 #[cfg(test)]
 mod tests;
 mod words;
+mod writing;
 
 pub use darkroom::Darkroom;
 pub use negatives::Shelf;

@@ -32,14 +32,14 @@ impl Failure {
         name.filter(|name| !self.why.contains(name))
     }
 
-    fn alone(&self) -> String {
+    pub(super) fn alone(&self) -> String {
         match self.name() {
             Some(name) => format!("{name}: {}", self.why),
             None => self.why.clone(),
         }
     }
 
-    fn at(&self, position: usize) -> String {
+    pub(super) fn at(&self, position: usize) -> String {
         match self.name() {
             Some(name) => format!("Image {position} ({name}) failed: {}", self.why),
             None => format!("Image {position} failed: {}", self.why),

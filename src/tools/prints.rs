@@ -1,7 +1,11 @@
 //! The one way to a picture's file or pixels. In a chain of edits only the last picture becomes a file; the ones in
 //! between are rows with a recipe, and are made again from it when somebody asks for them.
 
-use super::{Darkroom, ToolError, editing::Each, edits};
+use super::{
+    Darkroom, ToolError,
+    editing::{Each, FromFile},
+    edits,
+};
 use crate::{
     attachments::{AttachmentError, Attachments},
     domain::Attachment,
@@ -40,20 +44,32 @@ pub(super) enum Developed {
     File(Encoded),
 }
 
+/// The edit that is asked for now.
+pub(super) struct Last {
+    pub edit: Arc<Each>,
+    pub from_file: Option<Arc<FromFile>>,
+}
+
 impl Start {
-    pub(super) fn develop(self, next: Option<&Each>, work: &Work) -> Result<Developed, ImagingError> {
+    pub(super) fn develop(self, last: Option<Last>, work: &Work) -> Result<Developed, ImagingError> {
+        let last_edit = last.as_ref().map(|last| &last.edit);
         let edit = |picture: Picture, work: &Work| {
-            let edits = self.since.iter().map(AsRef::as_ref).chain(next);
-            edits.into_iter().try_fold(picture, |picture, edit| {
+            self.since.iter().chain(last_edit).try_fold(picture, |picture, edit| {
                 work.go_on()?;
                 edit(picture, work)
             })
         };
         let picture = match self.from {
-            Origin::Pixels(picture) => picture,
-            Origin::File(bytes) => imaging::decode(&bytes, work)?,
+            Origin::Pixels(picture) => edit(picture, work)?,
+            Origin::File(bytes) if imaging::is_animated(&bytes) => {
+                return imaging::edit_frames(&bytes, work, &edit).map(Developed::File);
+            }
+            Origin::File(bytes) => match last.as_ref().and_then(|last| last.from_file.as_ref()) {
+                Some(shortcut) if self.since.is_empty() => shortcut(&bytes, work)?,
+                _ => edit(imaging::decode(&bytes, work)?, work)?,
+            },
         };
-        edit(picture, work).map(Developed::Picture)
+        Ok(Developed::Picture(picture))
     }
 }
 

@@ -1,6 +1,8 @@
 //! All tools by name, and the one way to call them: whatever happens, the model gets a result it can act on.
 
-use super::{Output, Tool, ToolContext, ToolError, ToolResult, edits, files, history, read_text, words};
+use super::{
+    Output, Tool, ToolContext, ToolError, ToolResult, combine, edits, files, history, info, read_text, words,
+};
 use crate::providers::ToolSpec;
 use futures::FutureExt as _;
 use serde_json::Value;
@@ -23,7 +25,9 @@ impl Registry {
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
         let mut tools = edits::tools();
+        tools.extend(combine::tools());
         tools.extend(history::tools());
+        tools.push(Box::new(info::ImageInfo));
         tools.extend(files::tools());
         tools.push(Box::new(read_text::ReadTextAttachment));
         Self::of(tools)

@@ -1,6 +1,7 @@
 //! What must work, tried as a new user would: people talk to the real program through the Telegram world.
 
 mod access;
+mod chains;
 mod commands;
 mod edits;
 mod groups;

@@ -1,8 +1,15 @@
 //! Promises that span several files of this room, kept on real and hostile pictures.
 
+mod annotations;
+mod codecs;
+mod conversions;
 mod corpus;
+mod facts;
+mod golden;
 mod highlights;
+mod looks;
 mod privacy;
+mod redactions;
 
 use std::path::PathBuf;
 

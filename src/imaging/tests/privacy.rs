@@ -63,8 +63,12 @@ fn the_colour_profile_goes_along_so_that_colours_stay() {
 
 #[test]
 fn a_profile_that_no_longer_fits_the_pixels_stays_behind() {
-    let gray =
-        filter(decode(&read("photo_rocket.jpg"), &Work::default()).unwrap(), Filter::Grayscale).unwrap();
+    let gray = filter(
+        decode(&read("photo_rocket.jpg"), &Work::default()).unwrap(),
+        Filter::Grayscale,
+        &Work::default(),
+    )
+    .unwrap();
     assert_eq!(profile_of(&encode(&gray).unwrap().bytes), None);
 
     let mut cmyk = vec![0; 200];

@@ -2,26 +2,42 @@
 
 use super::{CORNERS, Corners, images, region_properties};
 use crate::{
-    imaging::ops::{self, Axis, CropTo, Fit, ResizeTo},
+    imaging::{
+        self,
+        ops::{self, Around, Axis, CropTo, Fit, ResizeTo, Tolerance},
+    },
     providers::ToolSpec,
     tools::{
         ToolError,
         arguments::{self, object, refused},
-        editing::{Making, Plan, same_canvas},
+        editing::{Making, Plan},
     },
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 const LONGEST_SIDE: u32 = 30_000;
 
 pub(super) fn crop_spec() -> ToolSpec {
     let mut region = object(region_properties(), &CORNERS);
     region["description"] = "The part to keep, in thousandths (0-1000) of the upright image.".into();
+    let thousandths =
+        |what: &str| json!({"type": "number", "minimum": 0, "maximum": 1000, "description": what});
+    let mut around = object(
+        json!({
+            "x": thousandths("In thousandths of the width."),
+            "y": thousandths("In thousandths of the height."),
+        }),
+        &["x", "y"],
+    );
+    around["description"] =
+        "With aspect: the point to keep in the middle, as far as the frame allows. Default: the middle."
+            .into();
     ToolSpec {
         name: "crop_image",
-        description: "Cuts images down to a region, or to an aspect around the middle. Give region or aspect, not \
-                      both.",
+        description: "Cuts images down, without scaling. Say what to keep in one way: region, or aspect (as large as \
+                      fits), or trim (cut off borders of one color).",
         parameters: object(
             json!({
                 "images": images(),
@@ -29,7 +45,19 @@ pub(super) fn crop_spec() -> ToolSpec {
                 "aspect": {
                     "type": "string",
                     "maxLength": 20,
-                    "description": "\"square\" or width:height such as 4:5, 3:2 or 16:9.",
+                    "description": "\"square\" or width:height such as 1:1, 4:5, 3:2 or 16:9.",
+                },
+                "around": around,
+                "trim": {
+                    "type": "boolean",
+                    "description": "true cuts off bars, margins and transparent space, each side by its own color.",
+                },
+                "tolerance": {
+                    "type": "number",
+                    "minimum": 0,
+                    "maximum": 50,
+                    "default": 5,
+                    "description": "With trim: how far colors of a border may differ, in percent.",
                 },
             }),
             &["images"],
@@ -39,39 +67,65 @@ pub(super) fn crop_spec() -> ToolSpec {
 
 pub(super) fn crop(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
     #[derive(Deserialize)]
+    struct Point {
+        x: f64,
+        y: f64,
+    }
+    #[derive(Deserialize)]
     struct Arguments {
         images: Vec<String>,
         region: Option<Corners>,
         aspect: Option<String>,
+        around: Option<Point>,
+        trim: Option<bool>,
+        tolerance: Option<f64>,
     }
     let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
-    let (to, description) = match (asked.region, asked.aspect) {
-        (Some(corners), None) => {
+    let trim = asked.trim == Some(true);
+    if asked.around.is_some() && asked.aspect.is_none() {
+        return Err(refused("around goes with aspect only. Give aspect too, or leave around out."));
+    }
+    if asked.tolerance.is_some() && !trim {
+        return Err(refused("tolerance goes with trim only. Give trim: true too, or leave tolerance out."));
+    }
+    let (to, description) = match (asked.region, asked.aspect, trim) {
+        (Some(corners), None, false) => {
             (CropTo::Region(corners.region("region")?), "cropped to a region".to_owned())
         }
-        (None, Some(aspect)) => (
-            CropTo::Aspect(aspect.parse().map_err(|error| refused(format!("aspect: {error}")))?),
-            format!("cropped to {aspect}"),
-        ),
-        (Some(_), Some(_)) => {
-            return Err(refused(
-                "region and aspect were both given. Give one of them: region {left, top, right, bottom} or aspect.",
-            ));
+        (None, Some(text), false) => {
+            let aspect = text.parse().map_err(|error| refused(format!("aspect: {error}")))?;
+            let around = asked.around.map(|point| Around::new(point.x, point.y)).transpose();
+            let around = around.map_err(|error| refused(format!("around: {error}")))?.unwrap_or_default();
+            (CropTo::Aspect { aspect, around }, format!("cropped to {}", text.trim()))
         }
-        (None, None) => {
+        (None, None, true) => {
+            let tolerance = asked.tolerance.map(Tolerance::percent).transpose();
+            let tolerance = tolerance.map_err(|error| refused(error.to_string()))?.unwrap_or_default();
+            (CropTo::Trim(tolerance), "with its borders cut off".to_owned())
+        }
+        (None, None, false) => {
             return Err(refused(
                 "What to keep is missing: give region {left, top, right, bottom}, each from 0 to 1000, or aspect such \
-                 as \"square\" or \"16:9\".",
+                 as \"square\" or \"16:9\", or trim: true.",
             ));
+        }
+        (region, aspect, trim) => {
+            let given = [("region", region.is_some()), ("aspect", aspect.is_some()), ("trim", trim)];
+            let given: Vec<_> = given.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
+            return Err(refused(format!(
+                "{} were {} given. Give one of them: region {{left, top, right, bottom}}, or aspect, or \
+                 trim: true. For more, crop twice.",
+                given.join(" and "),
+                if given.len() == 2 { "both" } else { "all" }
+            )));
         }
     };
     Ok(Plan {
-        images: asked.images,
         done: "Cropped",
         suffix: "cropped",
         description,
-        canvas: same_canvas(),
-        making: Making::each(move |picture, _| ops::crop(picture, to)),
+        from_file: Some(Arc::new(move |bytes, work| imaging::crop_file(bytes, to, work))),
+        ..Plan::new(asked.images, Making::each(move |picture, work| ops::crop(picture, to, work)))
     })
 }
 
@@ -79,7 +133,7 @@ pub(super) fn rotate_spec() -> ToolSpec {
     ToolSpec {
         name: "rotate_image",
         description: "Turns images clockwise. 90, 180 and 270 lose nothing; other angles enlarge the frame to hold \
-                      the corners.",
+                      the corners, or, to straighten a tilted horizon or scan, cut it so that no empty corner shows.",
         parameters: object(
             json!({
                 "images": images(),
@@ -88,6 +142,11 @@ pub(super) fn rotate_spec() -> ToolSpec {
                     "minimum": -360,
                     "maximum": 360,
                     "description": "Clockwise; negative turns to the left.",
+                },
+                "straighten": {
+                    "type": "boolean",
+                    "default": false,
+                    "description": "true crops to the largest part without empty corners. Meant for small angles.",
                 },
             }),
             &["images", "degrees"],
@@ -100,6 +159,8 @@ pub(super) fn rotate(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolErr
     struct Arguments {
         images: Vec<String>,
         degrees: f64,
+        #[serde(default)]
+        straighten: bool,
     }
     let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
     let degrees = asked.degrees;
@@ -109,15 +170,24 @@ pub(super) fn rotate(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolErr
              180 for upside down, or any other angle from -360 to 360."
         )));
     }
+    let corners = if asked.straighten { ops::Corners::Cut } else { ops::Corners::Kept };
     let (sin, cos) = degrees.to_radians().sin_cos();
     let (sin, cos) = (sin.abs(), cos.abs());
     Ok(Plan {
-        images: asked.images,
-        done: "Rotated",
-        suffix: "rotated",
-        description: format!("rotated by {degrees} degrees"),
-        canvas: Box::new(move |width, height| (width * cos + height * sin) * (width * sin + height * cos)),
-        making: Making::each(move |picture, work| ops::rotate(picture, degrees, work)),
+        done: if asked.straighten { "Straightened" } else { "Rotated" },
+        suffix: if asked.straighten { "straightened" } else { "rotated" },
+        description: match corners {
+            ops::Corners::Cut => format!("straightened by {degrees} degrees"),
+            ops::Corners::Kept => format!("rotated by {degrees} degrees"),
+        },
+        canvas: Box::new(move |width, height| match corners {
+            ops::Corners::Cut => width * height,
+            ops::Corners::Kept => (width * cos + height * sin) * (width * sin + height * cos),
+        }),
+        ..Plan::new(
+            asked.images,
+            Making::each(move |picture, work| ops::rotate(picture, degrees, corners, work)),
+        )
     })
 }
 
@@ -152,12 +222,10 @@ pub(super) fn flip(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError
         Axis::Vertical => "flipped top to bottom",
     };
     Ok(Plan {
-        images: asked.images,
         done: "Flipped",
         suffix: "flipped",
         description: description.to_owned(),
-        canvas: same_canvas(),
-        making: Making::each(move |picture, _| ops::flip(picture, direction)),
+        ..Plan::new(asked.images, Making::each(move |picture, _| ops::flip(picture, direction)))
     })
 }
 
@@ -203,6 +271,10 @@ pub(super) fn resize(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolErr
         fit: Option<Fit>,
     }
     let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
+    let boxed = asked.width.is_some() && asked.height.is_some();
+    if matches!(asked.fit, Some(Fit::Fill | Fit::Stretch)) && !boxed {
+        return Err(refused("fit: fill and stretch need width and height, both."));
+    }
     let to = ResizeTo::new(asked.width, asked.height, asked.longest, asked.percent, asked.fit)
         .map_err(|error| refused(error.to_string()))?;
     let (to_width, to_height, longest, percent) = (asked.width, asked.height, asked.longest, asked.percent);
@@ -225,11 +297,10 @@ pub(super) fn resize(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolErr
         }
     };
     Ok(Plan {
-        images: asked.images,
         done: "Resized",
         suffix: "resized",
         description,
         canvas: Box::new(canvas),
-        making: Making::each(move |picture, work| ops::resize(picture, to, work)),
+        ..Plan::new(asked.images, Making::each(move |picture, work| ops::resize(picture, to, work)))
     })
 }

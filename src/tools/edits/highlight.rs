@@ -1,16 +1,13 @@
 //! Marks on parts of images.
 
-use super::{CORNERS, Corners, images, region_properties};
+use super::{CORNERS, Corners, color, images, read_color, region_properties};
 use crate::{
-    imaging::{
-        Color,
-        ops::{self, Highlight, Shape},
-    },
+    imaging::ops::{self, Highlight, Shape},
     providers::ToolSpec,
     tools::{
         ToolError,
-        arguments::{self, object, refused},
-        editing::{Making, Plan, same_canvas},
+        arguments::{self, object},
+        editing::{Making, Plan},
         words,
     },
 };
@@ -27,11 +24,7 @@ pub(super) fn highlight_spec() -> ToolSpec {
         "maxLength": LONGEST_LABEL,
         "description": "A few words written beside the mark.",
     });
-    region["color"] = json!({
-        "type": "string",
-        "default": "red",
-        "description": "A color name, #rrggbb or rgb(r, g, b).",
-    });
+    region["color"] = color("red");
     region["shape"] = json!({
         "type": "string",
         "enum": ["rectangle", "ellipse", "spotlight"],
@@ -42,12 +35,12 @@ pub(super) fn highlight_spec() -> ToolSpec {
         "type": "number",
         "minimum": 1,
         "maximum": 100,
-        "default": 6,
+        "default": Highlight::USUAL_THICKNESS,
         "description": "Of the outline, in thousandths of the shorter side.",
     });
     ToolSpec {
         name: "highlight_image",
-        description: "Marks parts of images with an outline or a spotlight and, if wanted, a label. Regions are in \
+        description: "Marks parts of images with an outline or a spotlight and, if wanted, labels or numbers. Regions are in \
                       thousandths (0-1000) of the upright image: look at the image first to know where things are.",
         parameters: object(
             json!({
@@ -58,6 +51,11 @@ pub(super) fn highlight_spec() -> ToolSpec {
                     "minItems": 1,
                     "maxItems": MOST_REGIONS,
                     "description": "The parts to mark, the same on every image.",
+                },
+                "numbered": {
+                    "type": "boolean",
+                    "default": false,
+                    "description": "Numbers the regions 1, 2, 3 in their order, before the label if there is one.",
                 },
             }),
             &["images", "regions"],
@@ -70,6 +68,8 @@ pub(super) fn highlight(spec: &ToolSpec, arguments: &Value) -> Result<Plan, Tool
     struct Arguments {
         images: Vec<String>,
         regions: Vec<Marked>,
+        #[serde(default)]
+        numbered: bool,
     }
     #[derive(Deserialize)]
     struct Marked {
@@ -83,29 +83,28 @@ pub(super) fn highlight(spec: &ToolSpec, arguments: &Value) -> Result<Plan, Tool
     }
     let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
     let mut marks = Vec::new();
-    for (index, marked) in asked.regions.into_iter().enumerate() {
+    for (number, (index, marked)) in (1..).zip(asked.regions.into_iter().enumerate()) {
         let at = format!("regions[{index}]");
-        let color = marked.color.as_deref().map(Color::parse).transpose();
         marks.push(Highlight {
             region: marked.corners.region(&at)?,
+            number: asked.numbered.then_some(number),
             label: marked.label.filter(|label| !label.trim().is_empty()),
-            color: color.map_err(|error| refused(format!("{at}.color: {error}")))?.unwrap_or_default(),
+            color: read_color(&format!("{at}.color"), marked.color.as_deref())?.unwrap_or_default(),
             shape: marked.shape,
             thickness: marked.thickness,
         });
     }
-    let labels: Vec<_> = marks.iter().filter_map(|mark| mark.label.as_deref()).collect();
+    let labels: Vec<_> = marks.iter().filter_map(|mark| mark.label.clone()).collect();
     let description = if labels.is_empty() {
         format!("{} highlighted", words::count(marks.len(), "region"))
     } else {
         words::shortened(&format!("highlighted: {}", labels.join(", ")), 200)
     };
     Ok(Plan {
-        images: asked.images,
         done: "Highlighted",
         suffix: "highlighted",
         description,
-        canvas: same_canvas(),
-        making: Making::each(move |picture, _| ops::highlight(picture, &marks)),
+        writes: labels,
+        ..Plan::new(asked.images, Making::each(move |picture, work| ops::highlight(picture, &marks, work)))
     })
 }

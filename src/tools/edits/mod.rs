@@ -1,9 +1,13 @@
 //! The edits as the model sees them, one file per family: what each takes, and which operation on pixels it
 //! stands for. What families share (images, regions) is here; the path from arguments to files is in `editing`.
 
+mod annotate;
+mod convert;
 mod framing;
 mod highlight;
 mod looks;
+mod redact;
+mod watermark;
 
 use super::{
     Tool, ToolError,
@@ -13,26 +17,32 @@ use super::{
 };
 use crate::{
     domain::{AttachmentId, Recipe},
-    imaging::{Region, RegionError},
+    imaging::{Color, Region, RegionError},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// What every edit is called by, and the only list of them.
-fn all() -> Vec<EditTool> {
+/// The edits that are nothing but their arguments and pixels.
+fn plain() -> Vec<EditTool> {
     vec![
         EditTool { spec: highlight::highlight_spec, plan: highlight::highlight },
+        EditTool { spec: annotate::annotate_spec, plan: annotate::annotate },
         EditTool { spec: framing::crop_spec, plan: framing::crop },
         EditTool { spec: framing::rotate_spec, plan: framing::rotate },
         EditTool { spec: framing::flip_spec, plan: framing::flip },
         EditTool { spec: framing::resize_spec, plan: framing::resize },
+        EditTool { spec: looks::adjust_spec, plan: looks::adjust },
         EditTool { spec: looks::filter_spec, plan: looks::filter },
+        EditTool { spec: redact::redact_spec, plan: redact::redact },
+        EditTool { spec: convert::convert_spec, plan: convert::convert },
     ]
 }
 
 pub(super) fn tools() -> Vec<Box<dyn Tool>> {
-    all().into_iter().map(|edit| Box::new(edit) as Box<dyn Tool>).collect()
+    let mut tools: Vec<_> = plain().into_iter().map(|edit| Box::new(edit) as Box<dyn Tool>).collect();
+    tools.push(Box::new(watermark::WatermarkImage));
+    tools
 }
 
 /// Several edits of one picture, made as one.
@@ -68,7 +78,8 @@ pub(super) fn repeat(recipe: &Recipe) -> Result<Plan, ToolError> {
         })
     });
     let (done, suffix) = ("Edited", "edited");
-    Ok(Plan { images: Vec::new(), done, suffix, description, canvas: Box::new(largest), making })
+    let canvas = Box::new(largest);
+    Ok(Plan { done, suffix, description, canvas, ..Plan::new(Vec::new(), making) })
 }
 
 /// The edit that a recipe tells of, ready to be made again.
@@ -94,7 +105,8 @@ fn planned(recipe: &Recipe) -> Result<Plan, ToolError> {
             recipe.tool
         ))
     };
-    let edit = all().into_iter().find(|edit| (edit.spec)().name == recipe.tool).ok_or_else(lost)?;
+    let mut edits = plain().into_iter().chain([watermark::WITH_TEXT]);
+    let edit = edits.find(|edit| (edit.spec)().name == recipe.tool).ok_or_else(lost)?;
     let mut arguments = recipe.arguments.clone();
     // Which pictures it is for does not matter to the edit, but the schema asks.
     arguments["images"] = json!([AttachmentId::new()]);
@@ -113,6 +125,15 @@ pub(super) fn region_properties() -> Value {
         "right": side("Right edge; greater than left."),
         "bottom": side("Bottom edge; greater than top."),
     })
+}
+
+pub(super) fn color(usual: &str) -> Value {
+    json!({"type": "string", "default": usual, "description": "A color name, #rrggbb or rgb(r, g, b)."})
+}
+
+/// What was asked for, if anything was.
+pub(super) fn read_color(at: &str, text: Option<&str>) -> Result<Option<Color>, ToolError> {
+    text.map(Color::parse).transpose().map_err(|error| refused(format!("{at}: {error}")))
 }
 
 pub(super) const CORNERS: [&str; 4] = ["left", "top", "right", "bottom"];

@@ -134,8 +134,8 @@ async fn each_edit_says_what_it_allows() {
         ("resize_image", json!({"width": 10.5}), "width is 10.5, but must be a whole number"),
         ("resize_image", json!({"percent": 2000}), "percent is 2000, but must be a number from 1 to 1000."),
         ("resize_image", json!({"width": 9, "fit": "crop"}), "must be one of: fit, fill, stretch."),
-        ("filter_image", json!({"filter": "vintage"}), "must be one of: grayscale, sepia, invert."),
-        ("undo_edit", json!({"to": "start"}), "must be one of: previous, original."),
+        ("undo_edit", json!({"steps": 0}), "must be a whole number from 1 to 50."),
+        ("filter_image", json!({"filter": "vintage"}), "must be one of: grayscale, sepia, invert, blur, "),
     ] {
         says(tool, with(rest), expected).await;
     }

@@ -39,7 +39,7 @@ async fn settle() {
 
 #[tokio::test]
 async fn only_so_many_edits_run_at_a_time() {
-    let darkroom = Darkroom::new(2, 1 << 30, imaging::Limits::default());
+    let darkroom = Darkroom::new(2, 1 << 30, imaging::Limits::default(), imaging::Fonts::default());
     let (first, second) = (hold(&darkroom, 1), hold(&darkroom, 1));
     first.begun.await.unwrap();
     second.begun.await.unwrap();
@@ -57,7 +57,7 @@ async fn only_so_many_edits_run_at_a_time() {
 #[tokio::test]
 async fn memory_is_shared_out_by_pixels() {
     // Twelve bytes to a pixel: two pictures of two megapixels fit into 48 MiB, a third must wait.
-    let darkroom = Darkroom::new(10, 48 << 20, imaging::Limits::default());
+    let darkroom = Darkroom::new(10, 48 << 20, imaging::Limits::default(), imaging::Fonts::default());
     let first = hold(&darkroom, 2 * MEGAPIXEL);
     let second = hold(&darkroom, 2 * MEGAPIXEL);
     first.begun.await.unwrap();
@@ -76,7 +76,7 @@ async fn memory_is_shared_out_by_pixels() {
 
 #[tokio::test]
 async fn a_picture_larger_than_the_whole_room_still_gets_in_alone() {
-    let darkroom = Darkroom::new(4, 16 << 20, imaging::Limits::default());
+    let darkroom = Darkroom::new(4, 16 << 20, imaging::Limits::default(), imaging::Fonts::default());
     let huge = hold(&darkroom, u64::MAX);
     huge.begun.await.unwrap();
     let mut other = hold(&darkroom, 1);
@@ -91,7 +91,7 @@ async fn a_picture_larger_than_the_whole_room_still_gets_in_alone() {
 
 #[tokio::test]
 async fn work_given_up_keeps_its_place_until_it_ends() {
-    let darkroom = Darkroom::new(1, 1 << 30, imaging::Limits::default());
+    let darkroom = Darkroom::new(1, 1 << 30, imaging::Limits::default(), imaging::Fonts::default());
     let abandoned = hold(&darkroom, 1);
     abandoned.begun.await.unwrap();
     abandoned.done.abort();
@@ -106,7 +106,7 @@ async fn work_given_up_keeps_its_place_until_it_ends() {
 
 #[tokio::test]
 async fn a_panic_costs_only_that_edit() {
-    let darkroom = Darkroom::new(1, 1 << 20, imaging::Limits::default());
+    let darkroom = Darkroom::new(1, 1 << 20, imaging::Limits::default(), imaging::Fonts::default());
     for _ in 0..3 {
         let broken = darkroom.develop::<()>(1, |_| panic!("secret detail")).await;
         let Err(ToolError::Trouble(text)) = broken else {

@@ -14,25 +14,75 @@ async fn thrice_edited(world: &World) -> [AttachmentId; 4] {
 }
 
 #[tokio::test]
-async fn undo_goes_one_step_back_or_to_the_original() {
+async fn undo_goes_back_step_by_step_and_revert_to_the_original() {
     let world = World::new().await;
-    let [original, _, second, third] = thrice_edited(&world).await;
+    let [original, first, second, third] = thrice_edited(&world).await;
     let called = world.call("undo_edit", json!({"images": [third]})).await;
     assert_eq!(called.outputs, [Output::Known(second)]);
     assert_eq!(
         called.text,
         format!("Went back to the previous version of 1 image.\n[Attachment ID: {second}]")
     );
-    let called = world.call("undo_edit", json!({"images": [third], "to": "original"})).await;
+    let called = world.call("undo_edit", json!({"images": [third], "steps": 2})).await;
+    assert_eq!(called.outputs, [Output::Known(first)]);
+    let called = world.call("undo_edit", json!({"images": [third], "steps": 40})).await;
+    assert_eq!(called.outputs, [Output::Known(original)], "as far as one can go");
+    let called = world.call("revert_to_original", json!({"images": [third]})).await;
     assert_eq!(called.outputs, [Output::Known(original)]);
+    assert!(called.text.starts_with("Went back to the original of 1 image."), "{}", called.text);
+}
+
+#[tokio::test]
+async fn redo_goes_forward_to_the_newest_edit_made_from_a_picture() {
+    let world = World::new().await;
+    let [original, first, second, third] = thrice_edited(&world).await;
+    let called = world.call("redo_edit", json!({"images": [second]})).await;
+    assert_eq!(called.outputs, [Output::Known(third)]);
+    let called = world.call("redo_edit", json!({"images": [original], "steps": 2})).await;
+    assert_eq!(called.outputs, [Output::Known(second)]);
+    let other = world.makes("flip_image", json!({"images": [first], "direction": "vertical"})).await;
+    let called = world.call("redo_edit", json!({"images": [first]})).await;
+    assert_eq!(called.outputs, [Output::Known(other[0].attachment_id)]);
+    let text = world.refused("redo_edit", json!({"images": [third]})).await;
+    assert_eq!(text, "nothing was made from photo_rocket-rotated.jpg yet.");
+}
+
+#[tokio::test]
+async fn the_edits_of_one_picture_are_repeated_on_others_as_one_step() {
+    let world = World::new().await;
+    let model = world.sends_image("photo_rocket.jpg").await;
+    let cropped = world.makes("crop_image", json!({"images": [model], "aspect": "square"})).await;
+    let small = world.makes("resize_image", json!({"images": [cropped[0].attachment_id], "width": 50})).await;
+    let others = [world.sends_image("photo_chelsea.png").await, world.sends_image("photo_flower.jpg").await];
+    let arguments = json!({"from": small[0].attachment_id, "images": others});
+    let called = world.call("repeat_edits", arguments).await;
+    assert!(
+        called.text.starts_with("Edited 2 images.\nRepeated 2 edits: crop_image, then resize_image."),
+        "{}",
+        called.text
+    );
+    let made = world.keep_made(called).await;
+    for (made, other) in made.iter().zip(others) {
+        assert_eq!((made.width, made.height), (Some(50), Some(50)));
+        assert_eq!(made.parents, [other]);
+        let picture = world.picture(made).await;
+        assert_eq!((picture.width(), picture.height()), (50, 50));
+    }
+    // A repetition can be repeated, and made again from its recipe alone.
+    let arguments = json!({"from": made[0].attachment_id, "images": [model]});
+    let called = world.call("repeat_edits", arguments).await;
+    assert!(called.text.contains("Repeated 1 edit: repeat_edits."), "{}", called.text);
+    let again = world.keep_made(called).await;
+    assert_eq!((again[0].width, again[0].height), (Some(50), Some(50)));
+    let text = world.refused("repeat_edits", json!({"from": model, "images": others})).await;
+    assert!(text.starts_with("from: photo_rocket.jpg was never edited"), "{text}");
 }
 
 #[tokio::test]
 async fn two_edits_of_one_picture_lead_back_to_it_once() {
     let world = World::new().await;
     let [original, first, second, _] = thrice_edited(&world).await;
-    let arguments = json!({"images": [second, first], "to": "original"});
-    let called = world.call("undo_edit", arguments).await;
+    let called = world.call("revert_to_original", json!({"images": [second, first]})).await;
     assert_eq!(called.outputs, [Output::Known(original)]);
     assert!(called.text.starts_with("Went back to the original of 2 images."));
 }
@@ -72,6 +122,6 @@ async fn a_deleted_parent_is_told_and_the_oldest_left_counts_as_the_original() {
     let text = world.refused("undo_edit", json!({"images": [orphan]})).await;
     assert_eq!(text, "What orphan.jpg was made from has been deleted.");
     let child = world.made_from("child.jpg", vec![orphan]).await;
-    let called = world.call("undo_edit", json!({"images": [child], "to": "original"})).await;
+    let called = world.call("revert_to_original", json!({"images": [child]})).await;
     assert_eq!(called.outputs, [Output::Known(orphan)]);
 }

@@ -1,12 +1,20 @@
 //! A conversation with files in it, and tools called the way the agent calls them.
 
+mod annotate;
 mod bad_arguments;
+mod combining;
+mod conversions;
 mod darkroom;
 mod edits;
 mod files;
+mod framing;
 mod history;
+mod looks;
+mod prints;
 mod read_text;
+mod redact;
 mod registry;
+mod watermark;
 
 use super::{Called, Darkroom, Output, Prints, Registry, ToolContext};
 use crate::{
@@ -45,7 +53,7 @@ impl World {
         let limits = Limits { max_file_bytes: 50 << 20, max_conversation_bytes: 1 << 30 };
         let objects = Objects::open("memory://").unwrap();
         let attachments = Attachments::new(store.clone(), objects.clone(), limits);
-        let darkroom = Darkroom::new(2, 512 << 20, imaging::Limits::default());
+        let darkroom = Darkroom::new(2, 512 << 20, imaging::Limits::default(), imaging::Fonts::default());
         let scope = Scope::local(Conversation::new(InterfaceType::Web, "c1"));
         let context = ToolContext::new(scope, &Prints { store, attachments, darkroom });
         Self { context, registry: Registry::new(), objects, _folder: folder }
@@ -112,6 +120,10 @@ impl World {
     /// What a call that must succeed made, filed as the agent does it.
     pub async fn makes(&self, tool: &str, arguments: Value) -> Vec<Attachment> {
         let called = self.call(tool, arguments).await;
+        self.keep_made(called).await
+    }
+
+    pub async fn keep_made(&self, called: Called) -> Vec<Attachment> {
         assert!(!called.failed, "{}", called.text);
         let made: Vec<_> = called
             .outputs

@@ -51,6 +51,33 @@ on_both! {
         assert_eq!(store.recent_attachments(&chat(1), now(), 10).await.unwrap(), []);
     }
 
+    async fn a_promised_picture_becomes_a_file_once(store: Store) {
+        let file = picture(&chat(1));
+        let promise = Attachment { object_key: String::new(), sha256: String::new(), size: 0, ..file.clone() };
+        keep(&store, &chat(1), std::slice::from_ref(&promise)).await;
+        assert_eq!(store.attachment(&chat(1), file.attachment_id).await.unwrap(), Some(promise));
+        store.print_attachment(&file).await.unwrap();
+        assert_eq!(store.attachment(&chat(1), file.attachment_id).await.unwrap(), Some(file.clone()));
+        store.print_attachment(&Attachment { sha256: "other".into(), ..file.clone() }).await.unwrap();
+        assert_eq!(store.attachment(&chat(1), file.attachment_id).await.unwrap(), Some(file));
+    }
+
+    async fn what_was_made_from_a_picture_is_found_newest_first(store: Store) {
+        let parent = Attachment { created_at: now() - TimeDelta::minutes(9), ..picture(&chat(1)) };
+        let child = |minutes, parents: &[AttachmentId]| Attachment {
+            created_at: now() - TimeDelta::minutes(minutes),
+            parents: parents.to_vec(),
+            ..picture(&chat(1))
+        };
+        let id = parent.attachment_id;
+        let other = AttachmentId::new();
+        let children = [child(5, &[id]), child(2, &[other, id]), child(3, &[other])];
+        keep(&store, &chat(1), std::slice::from_ref(&parent)).await;
+        keep(&store, &chat(1), &children).await;
+        let [older, newer, _] = children.map(|c| c.attachment_id);
+        assert_eq!(ids(&store.children_of_attachment(&parent).await.unwrap()), [newer, older]);
+    }
+
     async fn a_conversation_knows_how_much_it_keeps(store: Store) {
         assert_eq!(store.bytes_kept(&chat(1)).await.unwrap(), 0);
         let big = Attachment { size: 5_000_000_000, ..picture(&chat(1)) };

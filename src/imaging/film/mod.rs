@@ -1,0 +1,188 @@
+//! Pictures that move: editing an animation frame by frame, and making one out of stills. Frames pass through one
+//! at a time; only the finished file grows.
+
+mod animate;
+mod gif;
+mod palette;
+#[cfg(test)]
+mod tests;
+mod walk;
+mod webp;
+
+pub use animate::{Animation, FilmFormat, animate};
+
+use std::io::Cursor;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use image::codecs::{gif::GifDecoder, webp::WebPDecoder};
+use image::{AnimationDecoder, DynamicImage, Frames, ImageDecoder, ImageError, ImageResult, RgbaImage};
+
+use self::walk::Reel;
+use super::probe::{read_header, refused};
+use super::{Encoded, Format, ImagingError, Limits, Picture, Work, geometry, probe};
+
+const MOST_FRAMES: u64 = 500;
+/// How many times the pixels of one picture all frames together may have.
+const MOST_PICTURES: u64 = 10;
+
+/// Whether [`edit_frames`] should edit this file. An APNG counts as a still: its first frame is what is edited.
+pub fn is_animated(bytes: &[u8]) -> bool {
+    matches!(Format::sniff(bytes), Some(Format::Gif | Format::WebP))
+        && probe(bytes).is_ok_and(|probe| probe.animated)
+}
+
+/// Edits every frame of an animated GIF or WebP, as the viewer sees it; the delays and the number of rounds stay.
+pub fn edit_frames(
+    bytes: &[u8],
+    work: &Work,
+    edit: &dyn Fn(Picture, &Work) -> Result<Picture, ImagingError>,
+) -> Result<Encoded, ImagingError> {
+    let (format, stored) = read_header(bytes)?;
+    let limits = &work.limits;
+    limits.check(stored.extent.0, stored.extent.1)?;
+    let damaged = |detail: &str| ImagingError::Damaged { format, detail: detail.to_owned() };
+    let reel = match format {
+        Format::Gif => walk::gif(bytes),
+        Format::WebP => walk::webp(bytes),
+        _ => None,
+    };
+    let reel = reel.ok_or_else(|| damaged("no frames"))?;
+    check_length(reel.frames, (stored.width, stored.height), limits)?;
+    let guarded = |step: &mut dyn FnMut() -> Option<ImageResult<image::Frame>>| {
+        catch_unwind(AssertUnwindSafe(step)).map_err(|_| damaged("the decoder panicked"))
+    };
+    let mut frames = catch_unwind(AssertUnwindSafe(|| open(bytes, format, limits)))
+        .map_err(|_| damaged("the decoder panicked"))?
+        .map_err(|error| refused(format, error))?;
+    let mut film: Option<Film> = None;
+    while let Some(next) = guarded(&mut || frames.next())? {
+        work.go_on()?;
+        let frame = match next {
+            Ok(frame) => frame,
+            Err(ImageError::Limits(_)) => {
+                return Err(ImagingError::TooLarge {
+                    width: stored.width,
+                    height: stored.height,
+                    limits: *limits,
+                });
+            }
+            // Viewers show a film that was cut off as far as it goes.
+            Err(_) if film.is_some() => break,
+            Err(error) => return Err(refused(format, error)),
+        };
+        let (numerator, denominator) = frame.delay().numer_denom_ms();
+        let delay = (numerator + denominator / 2) / denominator.max(1);
+        let pixels = geometry::orient(DynamicImage::ImageRgba8(frame.into_buffer()), stored.orientation)?;
+        let edited = edit(Picture::new(pixels, format), work)?.pixels.into_rgba8();
+        let film = match &mut film {
+            Some(film) => film,
+            none => {
+                check_length(reel.frames, edited.dimensions(), limits)?;
+                none.insert(Film::new(format, edited.dimensions(), &reel)?)
+            }
+        };
+        film.add(edited, delay, work)?;
+    }
+    film.ok_or_else(|| damaged("no frames"))?.finish(work)
+}
+
+fn open<'a>(bytes: &'a [u8], format: Format, limits: &Limits) -> ImageResult<Frames<'a>> {
+    let reader = Cursor::new(bytes);
+    Ok(match format {
+        Format::WebP => {
+            let mut decoder = WebPDecoder::new(reader)?;
+            decoder.set_limits(limits.for_decoder())?;
+            decoder.into_frames()
+        }
+        _ => {
+            let mut decoder = GifDecoder::new(reader)?;
+            decoder.set_limits(limits.for_decoder())?;
+            decoder.into_frames()
+        }
+    })
+}
+
+fn check_length(frames: u64, (width, height): (u32, u32), limits: &Limits) -> Result<(), ImagingError> {
+    limits.check(width, height)?;
+    if frames > MOST_FRAMES {
+        return Err(ImagingError::BadArgument(format!(
+            "This animation has {frames} frames, which is too many: at most {MOST_FRAMES} are allowed. Use a \
+             shorter one."
+        )));
+    }
+    let most = limits.max_pixels.saturating_mul(MOST_PICTURES);
+    if frames.saturating_mul(u64::from(width) * u64::from(height)) > most {
+        return Err(ImagingError::BadArgument(format!(
+            "This animation would have {frames} frames of {width}×{height}, which is too much: at most {} megapixels \
+             in all frames together are allowed. Use a smaller or shorter one.",
+            most / 1_000_000
+        )));
+    }
+    Ok(())
+}
+
+/// A film being written: all frames have the size of the first.
+enum Film {
+    Gif(gif::Writer),
+    WebP(webp::Writer),
+}
+
+impl Film {
+    fn new(format: Format, size: (u32, u32), reel: &Reel) -> Result<Self, ImagingError> {
+        match format {
+            Format::WebP => webp::Writer::new(size, reel.rounds.unwrap_or(1), reel.lossless).map(Self::WebP),
+            _ => gif::Writer::new(size, reel.rounds).map(Self::Gif),
+        }
+    }
+
+    /// `delay` is how long the frame is shown, in milliseconds.
+    fn add(&mut self, frame: RgbaImage, delay: u32, work: &Work) -> Result<(), ImagingError> {
+        let size = match self {
+            Self::Gif(writer) => writer.size(),
+            Self::WebP(writer) => writer.size(),
+        };
+        if frame.dimensions() != size {
+            return Err(ImagingError::BadArgument(
+                "This edit gives the frames of the animation different sizes. Say the size or the region outright."
+                    .to_owned(),
+            ));
+        }
+        match self {
+            Self::Gif(writer) => writer.add(frame, delay, work),
+            Self::WebP(writer) => writer.add(frame, delay),
+        }
+    }
+
+    fn finish(self, work: &Work) -> Result<Encoded, ImagingError> {
+        let (bytes, format) = match self {
+            Self::Gif(writer) => (writer.finish(work)?, Format::Gif),
+            Self::WebP(writer) => (writer.finish()?, Format::WebP),
+        };
+        Ok(Encoded::new(bytes, format))
+    }
+}
+
+/// The smallest rectangle that holds all pixels in which two frames of a size differ: left, top, right, bottom.
+fn changed(before: &RgbaImage, after: &RgbaImage) -> Option<(u32, u32, u32, u32)> {
+    let row = |image: &RgbaImage, y: u32| {
+        let length = image.width() as usize * 4;
+        let start = y as usize * length;
+        start..start + length
+    };
+    let mut bounds: Option<(u32, u32, u32, u32)> = None;
+    for y in 0..after.height() {
+        let (old, new) = (&before.as_raw()[row(before, y)], &after.as_raw()[row(after, y)]);
+        if old == new {
+            continue;
+        }
+        let differ = |(old, new): (&[u8; 4], &[u8; 4])| old != new;
+        let mut pairs = old.as_chunks::<4>().0.iter().zip(new.as_chunks::<4>().0);
+        let first = pairs.clone().position(differ).unwrap_or(0) as u32;
+        let last = pairs.rposition(differ).unwrap_or(0) as u32;
+        bounds = Some(match bounds {
+            None => (first, y, last + 1, y + 1),
+            Some((left, top, right, _)) => (left.min(first), top, right.max(last + 1), y + 1),
+        });
+    }
+    bounds
+}

@@ -1,0 +1,106 @@
+//! Several images shown one after the other.
+
+use super::images;
+use crate::{
+    imaging::{self, Animation, Color, FilmFormat},
+    providers::ToolSpec,
+    tools::{
+        ToolError,
+        arguments::{self, object, refused},
+        combining::{Made, MadeFile, Plan},
+        words,
+    },
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+const MOST_IMAGES: u64 = 50;
+
+pub(super) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: "animate_images",
+        description: "Makes one animation out of several images, shown one after the other. Its frame is that of the \
+                      first image; others are fitted into it.",
+        parameters: object(
+            json!({
+                "images": images(2, MOST_IMAGES, "Attachment ids of the images, in the order to show them."),
+                "format": {
+                    "type": "string",
+                    "enum": ["gif", "webp"],
+                    "default": "gif",
+                    "description": "gif plays everywhere; webp looks better and is smaller.",
+                },
+                "seconds_per_image": {"type": "number", "minimum": 0.02, "maximum": 10, "default": 0.5},
+                "crossfade": {
+                    "type": "number",
+                    "minimum": 0,
+                    "maximum": 2,
+                    "default": 0,
+                    "description": "Seconds in which each image turns into the next; makes a much larger file.",
+                },
+                "loop": {"type": "boolean", "default": true, "description": "false plays it once."},
+                "size": {
+                    "type": "integer",
+                    "minimum": 16,
+                    "maximum": 2048,
+                    "default": 800,
+                    "description": "The longer side at most, in pixels.",
+                },
+                "background": {
+                    "type": "string",
+                    "description": "Around images of another shape: a color name, #rrggbb or rgb(r, g, b). Left out, \
+                                    black, or nothing if all images have transparency.",
+                },
+            }),
+            &["images"],
+        ),
+    }
+}
+
+pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
+    #[derive(Deserialize)]
+    struct Arguments {
+        images: Vec<String>,
+        #[serde(default)]
+        format: FilmFormat,
+        seconds_per_image: Option<f64>,
+        crossfade: Option<f64>,
+        r#loop: Option<bool>,
+        size: Option<f64>,
+        background: Option<String>,
+    }
+    let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
+    let background = asked.background.as_deref().map(Color::parse).transpose();
+    let milliseconds = |seconds: f64| (seconds * 1000.0).round() as u32;
+    let seconds = asked.seconds_per_image.unwrap_or(0.5);
+    let animation = Animation {
+        format: asked.format,
+        milliseconds: milliseconds(seconds),
+        crossfade: milliseconds(asked.crossfade.unwrap_or(0.0)),
+        forever: asked.r#loop.unwrap_or(true),
+        longest: asked.size.unwrap_or(800.0) as u32,
+        background: background.map_err(|error| refused(format!("background: {error}")))?,
+    };
+    Ok(Plan {
+        images: asked.images,
+        thing: "An animation",
+        least: 2,
+        // Some frames are held at a time: before, after, what is on the screen, and those a fade starts from.
+        pixels: 4 * u64::from(animation.longest).pow(2),
+        make: Box::new(move |sources, _, work| {
+            let (width, height) = animation.frame(sources.size(0)?);
+            let encoded = imaging::animate(sources, &animation, work)?;
+            let of = words::count(sources.len(), "image");
+            let kind = if animation.format == FilmFormat::Gif { "GIF" } else { "animated WebP" };
+            let size = crate::attachments::size(encoded.bytes.len() as u64);
+            Ok(Made {
+                text: format!("Made a {kind} of {of}, {seconds} s each ({width}×{height}, {size})."),
+                files: vec![MadeFile {
+                    encoded,
+                    stem: "animation",
+                    description: format!("{of} as an animation"),
+                }],
+            })
+        }),
+    })
+}

@@ -1,0 +1,231 @@
+//! What a picture is and how it looks, in words. What is measured is in `imaging::info`.
+
+use super::{
+    Tool, ToolContext, ToolError, ToolResult,
+    arguments::{self, id_list, object},
+    outcome::{Failure, find_all},
+    words,
+};
+use crate::{
+    attachments::size,
+    domain::Attachment,
+    imaging::info::{self, Info, Light, Look, Motion, Sharpness, Shot},
+    providers::ToolSpec,
+};
+use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+pub(super) struct ImageInfo;
+
+impl Tool for ImageInfo {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: "image_info",
+            description: "Tells facts about images without showing them: size, format, main colours, camera and date, \
+                          whether the place is in the file, sharpness and exposure.",
+            parameters: object(
+                json!({"images": id_list("Attachment ids of the images to tell about.")}),
+                &["images"],
+            ),
+        }
+    }
+
+    fn run<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        arguments: Value,
+    ) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
+        #[derive(Deserialize)]
+        struct Arguments {
+            images: Vec<String>,
+        }
+        async move {
+            let asked: Arguments = arguments::read(&self.spec().parameters, &arguments)?;
+            let ids = arguments::ids("images", &asked.images)?;
+            let files = find_all(context, &ids).await?;
+            let told: Vec<_> = stream::iter(files.into_iter().map(|file| tell(context, file)))
+                .buffered(context.darkroom.at_once())
+                .collect()
+                .await;
+            together(told)
+        }
+        .boxed()
+    }
+}
+
+/// What worked is told; what did not says why. Only if nothing worked is it an error.
+fn together(told: Vec<Result<String, Failure>>) -> Result<ToolResult, ToolError> {
+    let none = told.iter().all(Result::is_err);
+    let alone = told.len() == 1;
+    let parts: Vec<_> = told
+        .into_iter()
+        .enumerate()
+        .map(|(index, told)| match told {
+            Ok(text) if alone => text,
+            Ok(text) => format!("Image {}: {text}", index + 1),
+            Err(failure) if alone => failure.alone(),
+            Err(failure) => failure.at(index + 1),
+        })
+        .collect();
+    let text = parts.join("\n\n");
+    if none { Err(ToolError::Trouble(text)) } else { Ok(ToolResult::says(text)) }
+}
+
+async fn tell(context: &ToolContext, file: Result<Attachment, Failure>) -> Result<String, Failure> {
+    let file = file?;
+    let told = measure(context, &file).await;
+    told.map(|info| in_words(&file.filename, file.size.unsigned_abs(), &info))
+        .map_err(|error| Failure::of(&file, &error))
+}
+
+async fn measure(context: &ToolContext, file: &Attachment) -> Result<Info, ToolError> {
+    if !file.is_image() {
+        return Err(ToolError::BadArgument(format!(
+            "{} is {} file, not a picture. Ask get_attachment_info about it.",
+            file.filename,
+            words::with_article(&file.mime_type)
+        )));
+    }
+    let side = |side: Option<i64>| u32::try_from(side.unwrap_or_default()).unwrap_or(u32::MAX);
+    let (width, height) = (side(file.width), side(file.height));
+    context.darkroom.limits().check(width, height)?;
+    let bytes = context.bytes(file).await?;
+    let pixels = u64::from(width) * u64::from(height);
+    context.darkroom.develop(pixels, move |work| info::info(&bytes, work)).await
+}
+
+fn in_words(name: &str, bytes: u64, info: &Info) -> String {
+    let probe = &info.probe;
+    let mut lines = vec![format!("{name} ({}, {})", probe.format, size(bytes))];
+    let megapixels = f64::from(probe.width) * f64::from(probe.height) / 1_000_000.0;
+    lines.push(format!(
+        "Size: {}×{} pixels ({}{})",
+        probe.width,
+        probe.height,
+        if megapixels >= 0.1 { format!("{megapixels:.1} megapixels, ") } else { String::new() },
+        aspect(probe.width, probe.height)
+    ));
+    lines.extend(info.motion.as_ref().map(motion));
+    match &info.look {
+        Some(look) => lines.extend(looks(look)),
+        None => lines.push(format!(
+            "Colours, sharpness and exposure: not known, because {} pictures cannot be opened here.",
+            probe.format
+        )),
+    }
+    lines.extend(info.shot.iter().flat_map(shot));
+    lines.join("\n")
+}
+
+fn motion(motion: &Motion) -> String {
+    let seconds = motion.milliseconds as f64 / 1000.0;
+    format!("Animated: {} frames, {seconds:.1} s", motion.frames)
+}
+
+/// "3:2" where a common ratio is meant, the number otherwise.
+fn aspect(width: u32, height: u32) -> String {
+    const COMMON: [(u32, u32); 9] =
+        [(1, 1), (5, 4), (4, 3), (3, 2), (16, 10), (16, 9), (2, 1), (21, 9), (3, 1)];
+    let (long, short) = (f64::from(width.max(height)), f64::from(width.min(height).max(1)));
+    let near =
+        COMMON.iter().find(|(a, b)| (long / short * f64::from(*b) / f64::from(*a) - 1.0).abs() < 0.012);
+    let shape = if width == height {
+        "square"
+    } else if width > height {
+        "landscape"
+    } else {
+        "portrait"
+    };
+    match near {
+        Some((1, 1)) => shape.to_owned(),
+        Some((a, b)) if width > height => format!("{shape} {a}:{b}"),
+        Some((a, b)) => format!("{shape} {b}:{a}"),
+        None => format!("{shape} {:.2}:1", f64::from(width) / f64::from(height.max(1))),
+    }
+}
+
+fn looks(look: &Look) -> Vec<String> {
+    let mut kind = vec![
+        if look.gray { "gray" } else { "colour" }.to_owned(),
+        format!("{} bits per channel", look.depth),
+    ];
+    if look.transparent {
+        kind.push("partly transparent".to_owned());
+    }
+    kind.extend(look.profile.as_ref().map(|name| format!("colour profile {name:?}")));
+    let mut lines = vec![format!("Pixels: {}", kind.join(", "))];
+    let colors: Vec<_> = look
+        .palette
+        .iter()
+        .map(|color| format!("{} {} {:.0}%", color.name, color.color, color.share * 100.0))
+        .collect();
+    if !colors.is_empty() {
+        lines.push(format!("Main colours: {}", colors.join(", ")));
+    }
+    lines.push(format!(
+        "Sharpness: {}",
+        match look.sharpness {
+            Some(Sharpness::Sharp) => "sharp",
+            Some(Sharpness::SlightlySoft) => "slightly soft",
+            Some(Sharpness::Blurred) => "blurred",
+            None => "too plain to tell",
+        }
+    ));
+    lines.push(format!("Exposure: {}", exposure(look)));
+    lines
+}
+
+fn exposure(look: &Look) -> String {
+    let light = &look.exposure;
+    let verdict = match light.verdict {
+        Light::Underexposed if look.photo => "underexposed",
+        Light::Overexposed if look.photo => "overexposed",
+        Light::Underexposed | Light::Dark => "dark",
+        Light::Overexposed | Light::Bright => "bright",
+        Light::Balanced => "balanced",
+    };
+    let mut parts = vec![verdict.to_owned(), format!("mean brightness {:.0}%", light.mean * 100.0)];
+    for (share, what) in [(light.black, "pure black"), (light.white, "pure white")] {
+        if share >= 0.005 {
+            parts.push(format!("{:.0}% {what}", (share * 100.0).max(1.0)));
+        }
+    }
+    parts.join(", ")
+}
+
+fn shot(shot: &Shot) -> Vec<String> {
+    let told = [
+        ("Camera", shot.camera.as_deref()),
+        ("Lens", shot.lens.as_deref()),
+        ("Taken", shot.taken.as_deref()),
+        ("Settings", shot.exposure.as_deref()),
+        ("Software", shot.software.as_deref()),
+    ];
+    let told = told.into_iter().filter_map(|(what, value)| Some(format!("{what}: {}", value?)));
+    let turned = shot.turned.map(|how| format!("Stored {how}; shown and edited upright"));
+    let position = shot.position.then(|| {
+        "Warning: the place where it was taken (GPS) is in this file. Edits drop it; convert_image removes it without \
+         changing the picture."
+            .to_owned()
+    });
+    told.chain(turned).chain(position).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn common_shapes_are_named() {
+        for (size, name) in [
+            ((4032, 3024), "landscape 4:3"),
+            ((1200, 1800), "portrait 2:3"),
+            ((512, 512), "square"),
+            ((1920, 1080), "landscape 16:9"),
+            ((20000, 2000), "landscape 10.00:1"),
+        ] {
+            assert_eq!(aspect(size.0, size.1), name);
+        }
+    }
+}

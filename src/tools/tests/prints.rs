@@ -1,0 +1,111 @@
+//! A chain of edits: pixels in between, a file at the end, and everything in between still there when asked for.
+
+use super::*;
+use serde_json::json;
+
+/// A photo cut to a square, turned, then made gray: the three steps.
+async fn chain(world: &World) -> [Attachment; 3] {
+    let photo = world.sends_image("photo_rocket.jpg").await;
+    let mut id = photo;
+    let mut made = Vec::new();
+    for (tool, arguments) in [
+        ("crop_image", json!({"aspect": "square"})),
+        ("rotate_image", json!({"degrees": 90})),
+        ("filter_image", json!({"filter": "grayscale"})),
+    ] {
+        let mut arguments = arguments;
+        arguments["images"] = json!([id]);
+        let step = world.makes(tool, arguments).await.remove(0);
+        id = step.attachment_id;
+        made.push(step);
+    }
+    made.try_into().unwrap()
+}
+
+fn pixels(picture: &imaging::Picture) -> image::DynamicImage {
+    picture.pixels().clone()
+}
+
+#[tokio::test]
+async fn only_what_is_asked_for_becomes_a_file() {
+    let world = World::new().await;
+    let steps = chain(&world).await;
+    assert!(steps.iter().all(|step| !step.is_printed()), "so far they are recipes");
+    assert_eq!(
+        (steps[2].width, steps[2].height, steps[2].mime_type.as_str()),
+        (Some(427), Some(427), "image/jpeg")
+    );
+    let last = world.context.printed(&steps[2]).await.unwrap();
+    assert!(last.is_printed() && last.size > 1000 && last.sha256.len() == 64);
+    assert_eq!(world.found(steps[2].attachment_id).await, last);
+    for between in &steps[..2] {
+        assert!(!world.found(between.attachment_id).await.is_printed());
+    }
+}
+
+#[tokio::test]
+async fn a_picture_from_the_middle_of_a_chain_is_made_again_from_its_recipe() {
+    let world = World::new().await;
+    let steps = chain(&world).await;
+    // The next edit took its pixels; a restart would have lost those of the last one, too.
+    let middle = world.picture(&steps[1]).await;
+    let crop = world.picture(&steps[0]).await;
+    let turned = pixels(&crop).rotate90();
+    let (got, wanted) = (middle.pixels().to_rgb8(), turned.to_rgb8());
+    let difference: u64 = got.iter().zip(wanted.iter()).map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
+    assert!(difference / (got.len() as u64) < 3, "a JPEG apart, they are the same");
+    assert!(world.found(steps[1].attachment_id).await.is_printed(), "and from now on it is a file");
+}
+
+#[tokio::test]
+async fn after_a_restart_the_recipes_give_the_same_picture() {
+    let mut world = World::new().await;
+    let steps = chain(&world).await;
+    let before = world.context.bytes(&steps[2]).await.unwrap();
+    let other = World::new().await;
+    let again = chain(&other).await;
+    // Everything held in memory is gone.
+    world.context = other.context;
+    world.context.shelf = world.context.darkroom.shelf();
+    let after = world.context.bytes(&again[2]).await.unwrap();
+    assert_eq!(before, after);
+}
+
+#[tokio::test]
+async fn a_fork_in_the_chain_gives_both_ends() {
+    let world = World::new().await;
+    let steps = chain(&world).await;
+    let sepia = json!({"images": [steps[1].attachment_id], "filter": "sepia"});
+    let sepia = world.makes("filter_image", sepia).await.remove(0);
+    let (gray, sepia) = (world.picture(&steps[2]).await, world.picture(&sepia).await);
+    assert!(!gray.pixels().color().has_color());
+    assert!(sepia.pixels().color().has_color());
+    assert_eq!((gray.width(), sepia.width()), (427, 427));
+}
+
+#[tokio::test]
+async fn without_room_to_wait_in_memory_a_picture_becomes_a_file_at_once() {
+    let mut world = World::new().await;
+    let prints = Prints {
+        store: world.context.store.clone(),
+        attachments: world.context.attachments.clone(),
+        darkroom: Darkroom::new(1, 2 << 20, imaging::Limits::default()),
+    };
+    world.context = ToolContext::new(world.context.scope.clone(), &prints);
+    assert!(chain(&world).await.iter().all(Attachment::is_printed));
+}
+
+#[tokio::test]
+async fn a_look_at_a_waiting_picture_does_not_use_it_up() {
+    let world = World::new().await;
+    let steps = chain(&world).await;
+    let prints = Prints {
+        store: world.context.store.clone(),
+        attachments: world.context.attachments.clone(),
+        darkroom: world.context.darkroom.clone(),
+    };
+    let view = prints.view(&steps[2], 100).await.unwrap();
+    assert_eq!(imaging::probe(&view.bytes).unwrap().width, 100);
+    assert!(!world.found(steps[2].attachment_id).await.is_printed(), "a look needs no file");
+    assert_eq!(world.picture(&steps[2]).await.width(), 427);
+}
