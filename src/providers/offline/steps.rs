@@ -214,7 +214,6 @@ impl Reading<'_> {
         self.clause.atoms().filter(|atom| atom.meaning == Meaning::Unknown).cloned().collect()
     }
 
-<<<<<<< HEAD
     /// Along the edits that were made: "undo twice".
     fn along(&mut self, tool: &'static str, did: &str) {
         let times = self.clause.atoms().find_map(|atom| match atom.meaning {
@@ -225,14 +224,6 @@ impl Reading<'_> {
             _ => None,
         });
         (0..times.unwrap_or(1)).for_each(|_| self.edit(tool, Map::new(), did.into()));
-=======
-    fn undo(&mut self, to: &str) {
-        let (tool, did) = match to {
-            "original" => ("revert_to_original", "back to the original"),
-            _ => ("undo_edit", "one step back"),
-        };
-        self.edit(tool, Map::new(), did.into());
->>>>>>> 4eb653eccd13352d4df049f412bb517d438c12c2
     }
 
     fn highlight(&mut self) {
