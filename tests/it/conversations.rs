@@ -3,6 +3,7 @@
 mod access;
 mod chains;
 mod commands;
+mod darkroom;
 mod edits;
 mod groups;
 mod media;

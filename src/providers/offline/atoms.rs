@@ -1,8 +1,9 @@
 //! Tokens into meanings, one by one and then by their neighbours: "16:9" is one ratio, "photo 2" one pick,
 //! and "third" a place after a side but a photo elsewhere.
 
-use super::grammar::{Grammar, Meaning, Noun, Unit};
+use super::grammar::Grammar;
 use super::lex::{Lexed, Token, lex};
+use super::meaning::{Meaning, Noun, Unit};
 
 /// A meaning and the characters of the source that carry it.
 #[derive(Debug, Clone, PartialEq)]

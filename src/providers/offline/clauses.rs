@@ -2,26 +2,10 @@
 //! and sometimes requests, and here it is decided which.
 
 use super::atoms::{Atom, atoms, written};
-use super::grammar::{Grammar, Meaning, Unit, Verb};
-
-/// What a clause asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Head {
-    Highlight,
-    Crop,
-    Away,
-    Rotate,
-    Flip,
-    Resize,
-    Filter,
-    Undo,
-    Original,
-    Send,
-    List,
-    Info,
-    Read,
-    Find,
-}
+use super::grammar::Grammar;
+use super::heads::{Head, empty, has, head, is_pick, is_place, leads_to_text, verb};
+use super::marks::take_label;
+use super::meaning::{Meaning, Verb};
 
 /// One thing to do. The groups are its parts as they were joined with "and" or commas: a colour belongs to
 /// the places of its own group first.
@@ -51,31 +35,6 @@ pub struct Sentence {
     pub refused: bool,
 }
 
-fn has(atoms: &[Atom], test: impl Fn(&Meaning) -> bool) -> bool {
-    atoms.iter().any(|atom| test(&atom.meaning))
-}
-
-fn verb(atom: &Atom) -> Option<Verb> {
-    match atom.meaning {
-        Meaning::Verb(verb) => Some(verb),
-        _ => None,
-    }
-}
-
-/// Verbs that say nothing without what follows them.
-fn empty(verb: Verb) -> bool {
-    matches!(verb, Verb::Make | Verb::Draw | Verb::Turn)
-}
-
-fn is_pick(meaning: &Meaning) -> bool {
-    use Meaning::{All, FirstFew, LastFew, Nth, Others};
-    matches!(meaning, Nth(_) | FirstFew(_) | LastFew(_) | All | Others)
-}
-
-fn is_place(meaning: &Meaning) -> bool {
-    matches!(meaning, Meaning::Side(_) | Meaning::Regions(..))
-}
-
 /// What can complete a request that was made before it.
 fn completes(meaning: &Meaning) -> bool {
     use Meaning::{
@@ -85,6 +44,8 @@ fn completes(meaning: &Meaning) -> bool {
         || is_place(meaning)
         || matches!(meaning, Colour(_) | Label | Quoted(_) | Spin(_) | Axis(_) | Number(_) | Ratio(..))
         || matches!(meaning, Dimension(_) | Shape(_) | Fraction(..) | Them | Repeat(_) | Meaning::Edge)
+        || matches!(meaning, Meaning::Numbered | Meaning::Much(_) | Meaning::Format(_) | Meaning::Quality)
+        || matches!(meaning, Meaning::Adjust(..) | Meaning::AutoLevels)
 }
 
 pub fn sentence(grammar: &Grammar, source: &[char]) -> Sentence {
@@ -106,12 +67,15 @@ fn chunks(atoms: Vec<Atom>) -> Vec<Vec<Atom>> {
         let part = std::mem::take(pending);
         let only_words = part.iter().all(|atom| matches!(atom.meaning, Meaning::Unknown | Meaning::Filler));
         match (chunks.last_mut(), joint) {
-            // "call it salt and pepper"
-            (Some(label), Some(and))
-                if and.meaning == Meaning::And && only_words && has(label, |m| *m == Meaning::Label) =>
+            // "call it salt and pepper", "write Hello, world"
+            (Some(text), Some(joint))
+                if only_words
+                    && (has(text, leads_to_text)
+                        && matches!(joint.meaning, Meaning::And | Meaning::Comma)
+                        || has(text, |m| *m == Meaning::Label) && joint.meaning == Meaning::And) =>
             {
-                label.push(and);
-                label.extend(part);
+                text.push(joint);
+                text.extend(part);
             }
             _ => chunks.extend(at_verbs(part)),
         }
@@ -138,7 +102,8 @@ fn at_verbs(part: Vec<Atom>) -> Vec<Vec<Atom>> {
     let mut chunks: Vec<Vec<Atom>> = Vec::new();
     let mut lead: Option<Verb> = None;
     for atom in part {
-        let label = chunks.last().is_some_and(|chunk| has(chunk, |m| *m == Meaning::Label));
+        let label =
+            chunks.last().is_some_and(|chunk| has(chunk, |m| *m == Meaning::Label || leads_to_text(m)));
         let splits = match (lead, verb(&atom)) {
             (Some(lead), Some(new)) => {
                 let takes_all =
@@ -151,6 +116,9 @@ fn at_verbs(part: Vec<Atom>) -> Vec<Vec<Atom>> {
             }
             _ => false,
         };
+        // "make it sepia with the text “Hi”"
+        let asked = chunks.last().is_some_and(|chunk| has(chunk, asks));
+        let splits = splits || (leads_to_text(&atom.meaning) && asked && !label);
         if lead.is_none_or(empty) || splits {
             lead = verb(&atom).or(lead);
         }
@@ -162,98 +130,27 @@ fn at_verbs(part: Vec<Atom>) -> Vec<Vec<Atom>> {
     chunks
 }
 
-fn head(grammar: &Grammar, chunk: &[Atom]) -> Option<Head> {
-    use Meaning::{Angle, Aspect, Colour, Filter, Label, Longest, Number, Quoted, Ratio, Scale, Spin};
-    let verbs = || chunk.iter().filter_map(verb);
-    let said = |wanted: Verb| verbs().any(|verb| verb == wanted);
-    let place = has(chunk, is_place);
-    let specific = verbs().find(|verb| !empty(*verb) && *verb != Verb::Original);
-    let unknown = has(chunk, |m| *m == Meaning::Unknown);
-    let filter = has(chunk, |m| matches!(m, Filter(_)));
-    let aspect = has(chunk, |m| matches!(m, Aspect(_) | Ratio(..)));
-    match specific {
-        Some(Verb::Undo | Verb::Send) if said(Verb::Original) => return Some(Head::Original),
-        // "remove the man on the left" is more than we can do.
-        Some(Verb::Away) if !place && aspect => return Some(Head::Crop),
-        Some(Verb::Away) if !place || unknown => return None,
-        // "cut the top off"
-        Some(Verb::Crop) if said(Verb::Away) && place => return Some(Head::Away),
-        // "it would look better in sepia"
-        Some(Verb::Info) if filter => return Some(Head::Filter),
-        Some(verb) => return head_of(verb),
-        None if said(Verb::Original) => return Some(Head::Original),
-        None => {}
-    }
-    let shape = has(chunk, |m| matches!(m, Meaning::Shape(_)));
-    let colour = has(chunk, |m| matches!(m, Colour(_)));
-    let drawn = colour || has(chunk, |m| matches!(m, Label | Aspect(_)));
-    if shape && !(unknown && !place && verbs().next().is_none()) || said(Verb::Draw) && place && drawn {
-        return Some(Head::Highlight);
-    }
-    // Without any verb, more words than we know are a caption, not a request.
-    if unknown && verbs().next().is_none() && !has(chunk, |m| *m == Label) {
-        return None;
-    }
-    let measured = |unit: Unit| {
-        chunk
-            .windows(2)
-            .any(|pair| matches!(pair[0].meaning, Number(_)) && pair[1].meaning == Meaning::Unit(unit))
-    };
-    let big_ratio = has(chunk, |m| matches!(m, Ratio(a, b) if a.min(*b) >= 50.0));
-    let scaled = has(chunk, |m| matches!(m, Scale(_) | Longest(_)))
-        || (measured(Unit::Percent) && !place)
-        || measured(Unit::Pixels)
-        || (measured(Unit::Times) && said(Verb::Make))
-        || (has(chunk, |m| matches!(m, Meaning::Dimension(_))) && has(chunk, |m| matches!(m, Number(_))))
-        || big_ratio;
-    let turned = has(chunk, |m| matches!(m, Spin(_) | Angle(_))) || measured(Unit::Degrees);
-    let gray = |m: &Meaning| matches!(m, Colour(name) if grammar.colours_as_filters.contains_key(name));
-    if filter {
-        Some(Head::Filter)
-    } else if turned || (said(Verb::Turn) && (place || !(unknown || scaled || aspect || colour))) {
-        Some(Head::Rotate)
-    } else if scaled {
-        Some(Head::Resize)
-    } else if aspect {
-        Some(Head::Crop)
-    } else if (said(Verb::Make) || said(Verb::Turn)) && !place && has(chunk, gray) {
-        Some(Head::Filter)
-    } else if (colour && place)
-        || (has(chunk, |m| *m == Label) && (place || has(chunk, |m| matches!(m, Quoted(_)))))
-    {
-        Some(Head::Highlight)
-    } else {
-        None
-    }
-}
-
-fn head_of(verb: Verb) -> Option<Head> {
-    match verb {
-        Verb::Highlight => Some(Head::Highlight),
-        Verb::Crop => Some(Head::Crop),
-        Verb::Away => Some(Head::Away),
-        Verb::Rotate => Some(Head::Rotate),
-        Verb::Flip => Some(Head::Flip),
-        Verb::Resize | Verb::Shrink | Verb::Grow => Some(Head::Resize),
-        Verb::Undo => Some(Head::Undo),
-        Verb::Original => Some(Head::Original),
-        Verb::Send => Some(Head::Send),
-        Verb::List => Some(Head::List),
-        Verb::Info => Some(Head::Info),
-        Verb::Read => Some(Head::Read),
-        Verb::Find => Some(Head::Find),
-        Verb::Draw | Verb::Turn | Verb::Make => None,
-    }
+/// What is a request without any verb.
+fn asks(meaning: &Meaning) -> bool {
+    use Meaning::{Adjust, Aspect, AutoLevels, Filter, Layout, Ratio, Scale, Shape};
+    matches!(
+        meaning,
+        Filter(_) | Adjust(..) | AutoLevels | Aspect(_) | Ratio(..) | Scale(_) | Layout(_) | Shape(_)
+    )
 }
 
 impl Sentence {
     fn add(&mut self, grammar: &Grammar, source: &[char], chunk: Vec<Atom>) {
+        let chunk = self.label_or_text(source, chunk);
         if let Some(Meaning::Talk(index)) =
             chunk.iter().map(|a| &a.meaning).find(|m| matches!(m, Meaning::Talk(_)))
         {
             self.talk.get_or_insert(*index);
         }
-        if has(&chunk, |m| *m == Meaning::Not) {
+        // "write do not enter"
+        let text =
+            chunk.iter().position(|atom| atom.meaning == Meaning::Label || leads_to_text(&atom.meaning));
+        if has(&chunk[..text.unwrap_or(chunk.len())], |m| *m == Meaning::Not) {
             self.refused = true;
             return;
         }
@@ -263,7 +160,9 @@ impl Sentence {
         let unknown = has(&chunk, |m| *m == Meaning::Unknown);
         let own = head(grammar, &chunk);
         let Some(last) = self.clauses.last_mut() else {
-            match own {
+            // "the others, too"
+            let others = has(&chunk, |m| *m == Meaning::Others) && !weak && !unknown;
+            match own.or(others.then_some(Head::Repeat)) {
                 Some(head) => self.clauses.push(Clause { head, groups: vec![chunk] }),
                 None => self.not_read(source, &chunk, weak),
             }
@@ -273,7 +172,9 @@ impl Sentence {
             Some(own) if !strong => match last.head {
                 Head::Highlight if own == Head::Filter => weak && drawing,
                 Head::Highlight => own == Head::Highlight,
-                Head::Crop | Head::Rotate | Head::Resize => own == last.head && !weak,
+                Head::Crop | Head::Rotate | Head::Resize | Head::Adjust | Head::Convert => {
+                    own == last.head && !weak
+                }
                 _ => false,
             },
             Some(_) => false,
@@ -295,6 +196,23 @@ impl Sentence {
         }
     }
 
+    /// "highlight the left and write door": what is written there is its label. Text with a place of its own,
+    /// or with nothing to label ("call it “Summer”"), is text.
+    fn label_or_text(&self, source: &[char], chunk: Vec<Atom>) -> Vec<Atom> {
+        let (write, label) = (Meaning::Verb(Verb::Write), Meaning::Label);
+        let marked = self.clauses.last().is_some_and(|last| last.head == Head::Highlight);
+        if marked && has(&chunk, |m| *m == write) {
+            let labelled = instead(&chunk, &write, &label);
+            return if has(&take_label(source, &labelled).1, is_place) { chunk } else { labelled };
+        }
+        let drawn = |m: &Meaning| is_place(m) || matches!(m, Meaning::Shape(_) | Meaning::Verb(_));
+        let quoted = has(&chunk, |m| matches!(m, Meaning::Quoted(_)));
+        if !marked && quoted && has(&chunk, |m| *m == label) && !has(&chunk, drawn) {
+            return instead(&chunk, &label, &write);
+        }
+        chunk
+    }
+
     fn not_read(&mut self, source: &[char], chunk: &[Atom], weak: bool) {
         let talk = has(chunk, |m| matches!(m, Meaning::Talk(_)));
         // "1. crop to a square"
@@ -304,6 +222,14 @@ impl Sentence {
             self.unread.push(written(source, chunk));
         }
     }
+}
+
+fn instead(chunk: &[Atom], old: &Meaning, new: &Meaning) -> Vec<Atom> {
+    let change = |atom: &Atom| Atom {
+        meaning: if atom.meaning == *old { new.clone() } else { atom.meaning.clone() },
+        ..atom.clone()
+    };
+    chunk.iter().map(change).collect()
 }
 
 /// "rotate the first left and the second right": the verb again, for another photo.

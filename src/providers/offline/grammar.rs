@@ -2,6 +2,9 @@
 //! elsewhere.
 
 use super::lex::{Token, lex, source};
+use super::meaning::{
+    Axis, Dimension, Fact, Film, Meaning, Noun, Region, Shape, Side, Spin, Unit, Verb, Way,
+};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -17,146 +20,43 @@ pub enum GrammarError {
     Twice(String),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verb {
-    Highlight,
-    Draw,
-    Crop,
-    Away,
-    Rotate,
-    Turn,
-    Flip,
-    Resize,
-    Shrink,
-    Grow,
-    Make,
-    Undo,
-    Original,
-    Send,
-    List,
-    Info,
-    Read,
-    Find,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Shape {
-    Rectangle,
-    Ellipse,
-    Spotlight,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Side {
-    Top,
-    Bottom,
-    Left,
-    Right,
-    Middle,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Spin {
-    Clockwise,
-    Counterclockwise,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Axis {
-    Horizontal,
-    Vertical,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Dimension {
-    Width,
-    Height,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Unit {
-    Pixels,
-    Percent,
-    Degrees,
-    Times,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Noun {
-    Photo,
-    Photos,
-    File,
-}
-
-/// Thousandths of the picture: left, top, right, bottom.
-pub type Region = [u32; 4];
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum Meaning {
-    Verb(Verb),
-    Shape(Shape),
-    Colour(String),
-    Filter(String),
-    Side(Side),
-    Fraction(f64, String),
-    Edge,
-    Regions(String, Vec<Region>),
-    Spin(Spin),
-    Angle(f64),
-    Axis(Axis),
-    Aspect(String),
-    Scale(f64),
-    Longest(f64),
-    Label,
-    Dimension(Dimension),
-    Unit(Unit),
-    By,
-    Repeat(usize),
-    All,
-    Them,
-    Others,
-    Except,
-    Last,
-    Ordinal(i32),
-    Number(f64),
-    Noun(Noun),
-    Not,
-    And,
-    Then,
-    To,
-    Preposition,
-    It,
-    Polite,
-    Filler,
-    Talk(usize),
-    // Made of tokens or of other meanings, never written in the grammar.
-    Ratio(f64, f64),
-    Nth(i32),
-    FirstFew(i32),
-    LastFew(i32),
-    Quoted(String),
-    Comma,
-    Stop,
-    Colon,
-    Dash,
-    Unknown,
-}
-
 type Words = Vec<String>;
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct FilterEntry {
     words: Words,
-    did: String,
+    #[serde(flatten)]
+    filter: FilterWords,
+}
+
+/// How a filter is spoken of.
+#[derive(Debug, Deserialize)]
+pub struct FilterWords {
+    /// `{it}`, `{part}` and `{of}` stand for what it was done to.
+    pub did: String,
+    /// The strength, in percent, that "a bit" is a half of.
+    pub usual: f64,
+    /// Whether people use it on a thing in the picture: then never on all of it because the thing is not known.
+    #[serde(default)]
+    pub aims: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AdjustmentEntry {
+    up: Words,
+    down: Words,
+    /// Names of it, which say no direction by themselves.
+    names: Words,
+    did: AdjustmentWords,
+}
+
+/// How an adjustment is spoken of: `{it}` stands for what it was done to, `{how}` for how much.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AdjustmentWords {
+    pub up: String,
+    pub down: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -192,6 +92,17 @@ struct File {
     colours: BTreeMap<String, Words>,
     filters: BTreeMap<String, FilterEntry>,
     colours_as_filters: BTreeMap<String, String>,
+    adjustments: BTreeMap<String, AdjustmentEntry>,
+    more: Words,
+    less: Words,
+    auto_levels: Words,
+    degrees: BTreeMap<u32, Words>,
+    layouts: BTreeMap<String, Words>,
+    films: BTreeMap<Film, Words>,
+    formats: BTreeMap<String, Words>,
+    quality: Words,
+    numbered: Words,
+    facts: BTreeMap<Fact, Words>,
     sides: BTreeMap<Side, Words>,
     fractions: BTreeMap<String, FractionEntry>,
     edges: Words,
@@ -235,7 +146,8 @@ pub struct Grammar {
     /// By first word, longest phrase first.
     phrases: HashMap<String, Vec<(Words, Meaning)>>,
     vocabulary: BTreeSet<String>,
-    filter_did: BTreeMap<String, String>,
+    filters: BTreeMap<String, FilterWords>,
+    adjustments: BTreeMap<String, AdjustmentWords>,
     pub colours_as_filters: BTreeMap<String, String>,
     pub talk: Vec<Talk>,
     pub examples: Vec<String>,
@@ -257,11 +169,32 @@ impl Grammar {
         file.verbs.into_iter().for_each(|(verb, words)| add(words, Meaning::Verb(verb)));
         file.shapes.into_iter().for_each(|(shape, words)| add(words, Meaning::Shape(shape)));
         file.colours.into_iter().for_each(|(name, words)| add(words, Meaning::Colour(name)));
-        let mut filter_did = BTreeMap::new();
+        let mut filters = BTreeMap::new();
         for (name, entry) in file.filters {
             add(entry.words, Meaning::Filter(name.clone()));
-            filter_did.insert(name, entry.did);
+            filters.insert(name, entry.filter);
         }
+        let mut adjustments = BTreeMap::new();
+        for (name, entry) in file.adjustments {
+            let with = |ways: &Words| -> Words {
+                let phrases =
+                    ways.iter().flat_map(|way| entry.names.iter().map(move |name| format!("{way} {name}")));
+                phrases.collect()
+            };
+            add(entry.up, Meaning::Adjust(name.clone(), Way::Up));
+            add(with(&file.more), Meaning::Adjust(name.clone(), Way::Up));
+            add(entry.down, Meaning::Adjust(name.clone(), Way::Down));
+            add(with(&file.less), Meaning::Adjust(name.clone(), Way::Down));
+            add(entry.names, Meaning::Adjust(name.clone(), Way::Unsaid));
+            adjustments.insert(name, entry.did);
+        }
+        file.degrees
+            .into_iter()
+            .for_each(|(percent, words)| add(words, Meaning::Much(f64::from(percent) / 100.0)));
+        file.layouts.into_iter().for_each(|(layout, words)| add(words, Meaning::Layout(layout)));
+        file.films.into_iter().for_each(|(film, words)| add(words, Meaning::Film(film)));
+        file.formats.into_iter().for_each(|(format, words)| add(words, Meaning::Format(format)));
+        file.facts.into_iter().for_each(|(fact, words)| add(words, Meaning::Fact(fact)));
         file.sides.into_iter().for_each(|(side, words)| add(words, Meaning::Side(side)));
         for (name, entry) in file.fractions {
             add(entry.words, Meaning::Fraction(entry.of, name));
@@ -285,6 +218,9 @@ impl Grammar {
             add(talk.words.clone(), Meaning::Talk(index));
         }
         for (words, meaning) in [
+            (file.auto_levels, Meaning::AutoLevels),
+            (file.quality, Meaning::Quality),
+            (file.numbered, Meaning::Numbered),
             (file.edges, Meaning::Edge),
             (file.label_words, Meaning::Label),
             (file.by, Meaning::By),
@@ -322,7 +258,8 @@ impl Grammar {
         Ok(Self {
             phrases,
             vocabulary,
-            filter_did,
+            filters,
+            adjustments,
             colours_as_filters: file.colours_as_filters,
             talk: file.talk,
             examples: file.examples,
@@ -352,8 +289,12 @@ impl Grammar {
         Some((meaning, phrase.len()))
     }
 
-    pub fn filter_did(&self, filter: &str) -> &str {
-        self.filter_did.get(filter).map_or("changed", String::as_str)
+    pub fn filter(&self, name: &str) -> Option<&FilterWords> {
+        self.filters.get(name)
+    }
+
+    pub fn adjustment(&self, name: &str) -> Option<&AdjustmentWords> {
+        self.adjustments.get(name)
     }
 
     /// "a PDF", if the type is one that has a name.

@@ -45,6 +45,18 @@ pub fn lex(source: &[char]) -> Vec<Lexed> {
     tokens
 }
 
+/// Where what follows is words again: a person's text may end in signs that mean nothing here, such as "!" or "🎉".
+pub fn unread_after(source: &[char], from: usize) -> usize {
+    let mut end = from;
+    while source.get(end).is_some_and(|c| "!?".contains(*c)) {
+        end += 1;
+    }
+    while end < source.len() && source[end] != '\n' && next(source, end).0.is_none() {
+        end += 1;
+    }
+    end
+}
+
 fn next(source: &[char], at: usize) -> (Option<Token>, usize) {
     let c = source[at];
     let before = at.checked_sub(1).map(|i| source[i]);

@@ -2,7 +2,7 @@
 
 use super::atoms::{Atom, written};
 use super::clauses::Clause;
-use super::grammar::{Meaning, Shape};
+use super::meaning::{Meaning, Shape};
 use super::places::{Place, places};
 use super::say::{joined, quoted};
 use serde_json::{Value, json};
@@ -130,7 +130,7 @@ pub fn cannot_find(source: &[char], sought: &[Atom]) -> String {
 }
 
 /// The label of a group, and the group without it.
-fn take_label(source: &[char], group: &[Atom]) -> (Option<String>, Vec<Atom>) {
+pub fn take_label(source: &[char], group: &[Atom]) -> (Option<String>, Vec<Atom>) {
     let meaning = |at: usize| group.get(at).map(|atom| &atom.meaning);
     if let Some(at) = group.iter().position(|atom| matches!(atom.meaning, Meaning::Quoted(_))) {
         let Some(Meaning::Quoted(text)) = meaning(at) else {

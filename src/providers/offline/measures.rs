@@ -2,7 +2,7 @@
 
 use super::atoms::Atom;
 use super::clauses::Clause;
-use super::grammar::{Axis, Dimension, Meaning, Side, Spin, Unit, Verb};
+use super::meaning::{Axis, Dimension, Meaning, Side, Spin, Unit, Verb};
 use super::places::numbers;
 use serde_json::{Map, Value, json};
 

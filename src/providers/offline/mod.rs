@@ -3,15 +3,23 @@
 
 mod atoms;
 mod clauses;
+mod facts;
+mod files;
 mod grammar;
+mod heads;
 mod lex;
+mod looks;
 mod marks;
+mod meaning;
 mod measures;
 mod places;
 mod run;
+mod same;
 mod say;
 mod steps;
 mod targets;
+mod together;
+mod writing;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 //! a fraction, a percentage or four numbers say it more exactly.
 
 use super::atoms::Atom;
-use super::grammar::{Meaning, Region, Side, Unit};
+use super::meaning::{Meaning, Region, Side, Unit};
 
 const EDGE: f64 = 0.15;
 const WHOLE: Region = [0, 0, 1000, 1000];
@@ -21,6 +21,16 @@ impl Place {
 
     pub fn is_whole(&self) -> bool {
         self.region == WHOLE
+    }
+
+    /// All but this place, in strips.
+    pub fn around(&self) -> Vec<Self> {
+        let [left, top, right, bottom] = self.region;
+        let strips =
+            [[0, 0, 1000, top], [0, bottom, 1000, 1000], [0, top, left, bottom], [right, top, 1000, bottom]];
+        let name = format!("everything but {}", self.name);
+        let strips = strips.into_iter().filter(|[left, top, right, bottom]| left < right && top < bottom);
+        strips.map(|region| Self { region, name: name.clone() }).collect()
     }
 
     /// What is left when this is cut off; only a strip along one side leaves a picture.

@@ -1,10 +1,14 @@
 //! The plan against what has happened: replays this turn's results and says what comes next.
 
+use super::facts;
+use super::files;
 use super::grammar::Grammar;
+use super::same::same;
 use super::say;
 use super::steps::{Request, Step, Work, request};
 use super::targets::{Chosen, NoTarget, Pick, Wants, choose};
-use crate::domain::{AttachmentId, ToolCall};
+use super::together::{Needs, several};
+use crate::domain::{Attachment, AttachmentId, ToolCall};
 use crate::providers::{Prompt, PromptMessage};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -61,7 +65,24 @@ enum Progress {
 }
 
 /// One tool call about to be made, without its id.
-type Planned = (Vec<AttachmentId>, Value);
+struct Planned {
+    tool: &'static str,
+    inputs: Vec<AttachmentId>,
+    arguments: Value,
+}
+
+/// What a step is done to.
+struct Targets {
+    ids: Vec<AttachmentId>,
+    /// The picture whose edits are repeated.
+    from: Option<AttachmentId>,
+}
+
+impl From<Vec<AttachmentId>> for Targets {
+    fn from(ids: Vec<AttachmentId>) -> Self {
+        Self { ids, from: None }
+    }
+}
 
 struct Run<'a> {
     prompt: &'a Prompt,
@@ -72,7 +93,8 @@ struct Run<'a> {
     /// What the last edit made.
     last: Option<Vec<AttachmentId>>,
     edited: BTreeSet<AttachmentId>,
-    did: Vec<String>,
+    /// What was done, and to how many.
+    did: Vec<(String, usize)>,
     sections: Vec<String>,
     remarks: Vec<String>,
     looked_at_picture: bool,
@@ -113,8 +135,7 @@ impl<'a> Run<'a> {
         if step.work == Work::Send && step.pick.is_none() && self.last.is_some() {
             return Progress::Done;
         }
-        let targets = if step.work == Work::List { Ok(Vec::new()) } else { self.targets(step) };
-        let targets = match targets {
+        let targets = match self.targets(step) {
             Ok(targets) => targets,
             Err(reason) => {
                 let reads = step.work == Work::Read;
@@ -122,33 +143,69 @@ impl<'a> Run<'a> {
                 return Progress::Stop;
             }
         };
-        let planned = planned(step, &targets);
+        let planned = self.planned(step, targets);
         let ids: Vec<String> = (0..planned.len()).map(|nth| call_id(number, nth)).collect();
         let known = |id: &String| self.results.contains_key(id.as_str()) || self.issued.contains(id.as_str());
         if !ids.iter().any(known) {
             if self.prompt.tools.is_empty() {
                 return Progress::NoTools;
             }
-            if !self.prompt.tools.iter().any(|tool| tool.name == step.tool) {
-                self.remarks.push(say::unavailable(step.tool));
+            if let Some(missing) = planned.iter().find(|planned| !self.has_tool(planned.tool)) {
+                self.remarks.push(say::unavailable(missing.tool));
                 return Progress::Done;
             }
-            let calls = ids.into_iter().zip(planned).map(|(id, (_, arguments))| ToolCall {
+            let calls = ids.into_iter().zip(planned).map(|(id, planned)| ToolCall {
                 id,
-                name: step.tool.to_owned(),
-                arguments: arguments.to_string(),
+                name: planned.tool.to_owned(),
+                arguments: planned.arguments.to_string(),
             });
             return Progress::Call(calls.collect());
         }
         let mut went_on = false;
-        for (id, (inputs, _)) in ids.iter().zip(planned) {
+        for (id, Planned { inputs, .. }) in ids.iter().zip(planned) {
             let text = self.results.get(id.as_str()).copied().unwrap_or("Error: it was interrupted.");
             went_on |= self.heard(step, &inputs, text);
         }
         if went_on { Progress::Done } else { Progress::Stop }
     }
 
-    fn targets(&mut self, step: &Step) -> Result<Vec<AttachmentId>, NoTarget> {
+    fn has_tool(&self, name: &str) -> bool {
+        self.prompt.tools.iter().any(|tool| tool.name == name)
+    }
+
+    /// What became of it in this turn.
+    fn now(&self, id: AttachmentId) -> AttachmentId {
+        self.current.get(&id).copied().unwrap_or(id)
+    }
+
+    /// What it was when this turn began.
+    fn before(&self, id: AttachmentId) -> AttachmentId {
+        self.current.iter().find(|(_, now)| **now == id).map_or(id, |(first, _)| *first)
+    }
+
+    fn targets(&mut self, step: &Step) -> Result<Targets, NoTarget> {
+        let focus = &self.prompt.focus;
+        let wants = match step.work {
+            Work::List => return Ok(Vec::new().into()),
+            Work::Combine(needs) => return self.together(step, needs).map(Targets::from),
+            Work::Repeat => {
+                let last = self.last.as_ref().and_then(|last| last.first());
+                let made = last.map(|last| (self.before(*last), *last));
+                let same = same(focus, step.pick.as_ref(), made)?;
+                let ids =
+                    same.images.into_iter().filter(|id| !self.current.contains_key(id)).collect::<Vec<_>>();
+                return if ids.is_empty() {
+                    Err(NoTarget::NoOthers)
+                } else {
+                    Ok(Targets { ids, from: Some(same.from) })
+                };
+            }
+            Work::Edit => Wants::Pictures,
+            Work::Send | Work::Info(_) if step.photos && step.pick.is_some() => Wants::Pictures,
+            Work::Info(Some(_)) => Wants::Pictures,
+            Work::Read => Wants::Text,
+            Work::Send | Work::Info(None) => Wants::Anything,
+        };
         if let Some(last) = &self.last {
             let same = match step.pick {
                 None => true,
@@ -156,73 +213,168 @@ impl<'a> Run<'a> {
                 _ => false,
             };
             if same {
-                return Ok(last.clone());
+                return Ok(last.clone().into());
             }
         }
-        let wants = match step.work {
-            Work::Edit => Wants::Pictures,
-            Work::Send | Work::Info if step.photos && step.pick.is_some() => Wants::Pictures,
-            Work::Read => Wants::Text,
-            Work::Send | Work::Info | Work::List => Wants::Anything,
-        };
-        let Chosen { ids, skipped } = choose(&self.prompt.focus, step.pick.as_ref(), wants)?;
+        if step.tool == "redo_edit"
+            && step.pick.is_none()
+            && focus.sent.is_empty()
+            && focus.replied.is_empty()
+        {
+            let undone = self.last_undone();
+            if !undone.is_empty() {
+                return Ok(undone.into());
+            }
+        }
+        let Chosen { ids, skipped } = choose(focus, step.pick.as_ref(), wants)?;
         let remark = say::skipped(skipped);
         if skipped > 0 && step.work == Work::Edit && !self.remarks.contains(&remark) {
             self.remarks.push(remark);
         }
-        Ok(ids.iter().map(|id| self.current.get(id).copied().unwrap_or(*id)).collect())
+        Ok(ids.iter().map(|id| self.now(*id)).collect::<Vec<_>>().into())
+    }
+
+    /// The pictures to make one of: what this turn has made so far, if that is enough.
+    fn together(&self, step: &Step, needs: Needs) -> Result<Vec<AttachmentId>, NoTarget> {
+        let whole = matches!(step.pick, None | Some(Pick::All | Pick::Them));
+        let last = self.last.as_ref().filter(|_| whole);
+        match (last.map(Vec::as_slice), needs) {
+            (Some(made), Needs::TwoOrMore) if made.len() > 1 => return Ok(made.to_vec()),
+            (Some(made), Needs::Two) if made.len() == 2 => return Ok(made.to_vec()),
+            (Some([made]), Needs::Two) if self.before(*made) != *made => {
+                return Ok(vec![self.before(*made), *made]);
+            }
+            _ => {}
+        }
+        let pictures = several(&self.prompt.focus, step.pick.as_ref(), needs)?;
+        Ok(pictures.into_iter().map(|id| self.now(id)).collect())
+    }
+
+    /// What an undo went back to, newest first: the newest file is what it went back from.
+    fn last_undone(&self) -> Vec<AttachmentId> {
+        let undone = self.prompt.messages.iter().rev().find_map(|message| match message {
+            PromptMessage::Tool { name, text, .. } if name == "undo_edit" || name == "revert_to_original" => {
+                Some(markers(text))
+            }
+            PromptMessage::Tool { text, .. } if !markers(text).is_empty() => Some(Vec::new()),
+            _ => None,
+        });
+        undone.unwrap_or_default()
+    }
+
+    fn planned(&self, step: &Step, targets: Targets) -> Vec<Planned> {
+        let Targets { ids, from } = targets;
+        let with = |key: &str, value: Value| {
+            let mut arguments: Map<String, Value> = step.arguments.clone();
+            arguments.insert(key.to_owned(), value);
+            if let Some(from) = from {
+                arguments.insert("from".to_owned(), json!(from));
+            }
+            if step.tool == "convert_image" && !arguments.contains_key("format") {
+                let files = ids.iter().filter_map(|id| self.file(self.before(*id)));
+                let types: Vec<&str> = files.map(|file| file.mime_type.as_str()).collect();
+                arguments.insert("format".to_owned(), json!(files::fitting(&types, &step.arguments)));
+            }
+            Value::Object(arguments)
+        };
+        let one = |key: &str| {
+            let arguments = with(key, json!(ids));
+            vec![Planned { tool: step.tool, inputs: ids.clone(), arguments }]
+        };
+        let each = |id: &AttachmentId| {
+            let facts = matches!(step.work, Work::Info(_)) && !self.is_other_file(id);
+            let (tool, arguments) = if facts && (self.has_tool("image_info") || self.prompt.tools.is_empty())
+            {
+                ("image_info", with("images", json!([id])))
+            } else {
+                (step.tool, with("attachment_id", json!(id)))
+            };
+            Planned { tool, inputs: vec![*id], arguments }
+        };
+        match step.work {
+            Work::Edit | Work::Repeat | Work::Combine(_) => one("images"),
+            Work::Send => one("attachment_ids"),
+            Work::List => {
+                let arguments = Value::Object(step.arguments.clone());
+                vec![Planned { tool: step.tool, inputs: Vec::new(), arguments }]
+            }
+            Work::Info(_) | Work::Read => ids.iter().map(each).collect(),
+        }
     }
 
     /// Takes in one result; whether the steps after it still make sense.
     fn heard(&mut self, step: &Step, inputs: &[AttachmentId], text: &str) -> bool {
         let errors: Vec<String> = text.lines().filter_map(error).collect();
         let outputs = markers(text);
-        let failed =
-            text.trim_start().starts_with("Error") && (outputs.is_empty() || step.work != Work::Edit);
-        if failed || (step.work == Work::Edit && outputs.is_empty()) {
+        let makes = matches!(step.work, Work::Edit | Work::Repeat | Work::Combine(_));
+        let failed = text.trim_start().starts_with("Error") && (outputs.is_empty() || !makes);
+        if failed || (makes && outputs.is_empty()) {
             let reason = text.trim().trim_start_matches("Error:").trim();
             let reason = if reason.is_empty() { "the tool made nothing" } else { reason };
             self.remarks.push(say::failed(reason, !self.did.is_empty()));
             return false;
         }
         match step.work {
-            Work::Edit => {
+            Work::Edit | Work::Repeat | Work::Combine(_) => {
                 if !errors.is_empty() {
                     self.remarks.push(say::partly_failed(&errors));
                 }
-                self.made(inputs, outputs, text);
-                if !self.did.contains(&step.did) {
-                    self.did.push(step.did.clone());
+                self.remarks.extend(say::left_out(text));
+                if matches!(step.work, Work::Combine(_)) {
+                    self.combined(inputs, outputs);
+                } else {
+                    self.made(inputs, outputs, text);
+                }
+                if step.tool == "compare_images" {
+                    self.sections.push(say::compared(text));
+                }
+                let did = step.did.replace("{n}", &say::photos(inputs.len()));
+                if !did.is_empty() && self.did.iter().all(|(done, _)| *done != did) {
+                    self.did.push((did, inputs.len()));
                 }
             }
             Work::Send => self.sections.push(say::sent(inputs.len())),
             Work::List => self.sections.push(say::listing(text)),
-            Work::Info => {
+            Work::Info(Some(fact)) => self.sections.push(facts::fact(fact, text)),
+            Work::Info(None) => {
                 self.looked_at_picture |= !inputs.iter().any(|id| self.is_other_file(id));
-                self.sections.push(say::facts(text));
+                self.sections.push(facts::facts(text));
             }
             Work::Read => self.sections.push(say::file_text(text)),
         }
         true
     }
 
-    fn is_other_file(&self, id: &AttachmentId) -> bool {
+    fn file(&self, id: AttachmentId) -> Option<&Attachment> {
         let focus = &self.prompt.focus;
-        let files = [&focus.sent, &focus.replied, &focus.album, &focus.recent].into_iter().flatten();
-        files.into_iter().any(|file| file.attachment_id == *id && !file.is_image())
+        let mut files = [&focus.sent, &focus.replied, &focus.album, &focus.recent].into_iter().flatten();
+        files.find(|file| file.attachment_id == id)
+    }
+
+    fn is_other_file(&self, id: &AttachmentId) -> bool {
+        self.file(*id).is_some_and(|file| !file.is_image())
+    }
+
+    /// One out of several: none of them became it, but they are not the result any more.
+    fn combined(&mut self, inputs: &[AttachmentId], outputs: Vec<AttachmentId>) {
+        self.edited.retain(|id| !inputs.contains(id));
+        self.edited.extend(&outputs);
+        self.last = Some(outputs);
     }
 
     fn made(&mut self, inputs: &[AttachmentId], outputs: Vec<AttachmentId>, text: &str) {
-        let failed = |id: &AttachmentId| {
-            let id = id.to_string();
-            text.lines().any(|line| line.starts_with("Error") && line.contains(&id))
+        let failed = |(at, id): &(usize, &AttachmentId)| {
+            let (nth, id) = (format!("Image {} ", at + 1), id.to_string());
+            text.lines()
+                .filter(|line| error(line).is_some())
+                .any(|line| line.starts_with(&nth) || line.contains(&id))
         };
-        let worked: Vec<&AttachmentId> = inputs.iter().filter(|id| !failed(id)).collect();
+        let worked = inputs.iter().enumerate().filter(|input| !failed(input)).map(|(_, id)| id);
+        let worked: Vec<&AttachmentId> = worked.collect();
         if worked.len() == outputs.len() {
             for (input, output) in worked.into_iter().zip(&outputs) {
                 self.edited.remove(input);
-                let first = self.current.iter().find(|(_, now)| *now == input).map(|(first, _)| *first);
-                self.current.insert(first.unwrap_or(*input), *output);
+                self.current.insert(self.before(*input), *output);
             }
         }
         self.edited.extend(&outputs);
@@ -257,28 +409,17 @@ fn call_id(step: usize, nth: usize) -> String {
     if nth == 0 { format!("offline-{step}") } else { format!("offline-{step}-{}", nth + 1) }
 }
 
-fn planned(step: &Step, targets: &[AttachmentId]) -> Vec<Planned> {
-    let with = |key: &str, value: Value| {
-        let mut arguments: Map<String, Value> = step.arguments.clone();
-        arguments.insert(key.to_owned(), value);
-        Value::Object(arguments)
-    };
-    match step.work {
-        Work::Edit => vec![(targets.to_vec(), with("images", json!(targets)))],
-        Work::Send => vec![(targets.to_vec(), with("attachment_ids", json!(targets)))],
-        Work::List => vec![(Vec::new(), Value::Object(step.arguments.clone()))],
-        Work::Info | Work::Read => {
-            targets.iter().map(|target| (vec![*target], with("attachment_id", json!(target)))).collect()
-        }
-    }
-}
-
 fn markers(text: &str) -> Vec<AttachmentId> {
     let marked = |line: &str| line.trim().strip_prefix("[Attachment ID: ")?.strip_suffix(']')?.parse().ok();
     text.lines().filter_map(marked).collect()
 }
 
 fn error(line: &str) -> Option<String> {
-    let reason = line.trim().strip_prefix("Error")?;
-    Some(reason.trim_start_matches(':').trim().to_owned())
+    let line = line.trim();
+    let failed =
+        line.strip_prefix("Image ").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    if failed && line.contains(" failed: ") {
+        return Some(line.to_owned());
+    }
+    Some(line.strip_prefix("Error")?.trim_start_matches(':').trim().to_owned())
 }

@@ -50,7 +50,7 @@ pub fn photos(count: usize) -> String {
     if count == 1 { "1 photo".into() } else { format!("{count} photos") }
 }
 
-fn bullets(lines: &[String]) -> String {
+pub fn bullets(lines: &[String]) -> String {
     lines.iter().map(|line| format!("\n- {line}")).collect()
 }
 
@@ -121,6 +121,18 @@ pub fn no_target(grammar: &Grammar, focus: &Focus, reason: &NoTarget, reads_text
             let them = if files.len() == 1 { "it" } else { "them" };
             format!("{line}; I can keep {them} and send {them} back, but only pictures can be edited.")
         }
+        NoTarget::TooFew => {
+            "That takes at least two pictures. Send them as an album, or reply to one.".into()
+        }
+        NoTarget::TooMany { have } => format!(
+            "That takes two pictures, and there are {have}. Which two do you mean? Say “photo 1 and photo 2”."
+        ),
+        NoTarget::NeverEdited => {
+            "Nothing was edited here yet. Edit one photo first, then I can do the same to the others.".into()
+        }
+        NoTarget::SameToWhich => {
+            "To which photos? Reply to one with “do the same”, or say “to the others”.".into()
+        }
         NoTarget::OutOfRange { have, .. } => {
             let place = if !focus.sent.is_empty() { "in your message" } else { "here" };
             let are = if *have == 1 { "is" } else { "are" };
@@ -152,7 +164,8 @@ pub fn partly_failed(reasons: &[String]) -> String {
 }
 
 pub fn stopped_before(did: &[String]) -> String {
-    let named: Vec<String> = did.iter().filter(|did| !did.is_empty()).cloned().collect();
+    let said = |did: &String| did.replace("{it}", "it").replace("{n}", "them");
+    let named: Vec<String> = did.iter().filter(|did| !did.is_empty()).map(said).collect();
     if named.is_empty() {
         "I had to stop there.".into()
     } else {
@@ -165,25 +178,61 @@ pub fn also_unread(unread: &[String]) -> String {
     format!("I didn't understand {}.", joined(&parts))
 }
 
+/// What was done, to all of a picture or to a part of it. `{it}` of a whole picture is left for `done`.
+pub fn did_to(template: &str, part: Option<&str>) -> String {
+    match part {
+        None => template.replace("{part}", "").replace("{of}", ""),
+        Some(part) => template
+            .replace("{part}", &format!("{part} "))
+            .replace("{of}", &format!(" of {part}"))
+            .replace("{it}", part),
+    }
+}
+
 /// "Here you go: cropped to a square and rotated left."
-pub fn done(did: &[String], pictures: usize) -> String {
-    match (did, pictures) {
+pub fn done(did: &[(String, usize)], pictures: usize) -> String {
+    let it = |count: usize| match (count, pictures) {
+        (0 | 1, 0 | 1) => "it",
+        (0 | 1, _) => "one",
+        _ => "them",
+    };
+    let did: Vec<String> = did.iter().map(|(did, count)| did.replace("{it}", it(*count))).collect();
+    match (did.as_slice(), pictures) {
         ([], _) => String::new(),
         ([only], 1) if only == "back to the original" => "Here is the original.".into(),
         ([only], 1) if only == "one step back" => "Here is the version before.".into(),
-        (_, 0 | 1) => format!("Here you go: {}.", joined(did)),
-        (_, n) => format!("Done with {n} photos: {}.", joined(did)),
+        ([only], 1) if only == "one step forward" => "Here is the version after.".into(),
+        (did, 0 | 1) => format!("Here you go: {}.", joined(did)),
+        (did, n) => format!("Done with {n} photos: {}.", joined(did)),
     }
+}
+
+/// How alike two pictures are, as the tool measured it, without what is meant for tools.
+pub fn compared(text: &str) -> String {
+    let told: Vec<String> = readable_lines(text)
+        .filter(|line| !line.starts_with("Made:"))
+        .map(|line| line.replace(" (SSIM of brightness)", ""))
+        .map(|line| match (line.find(", mainly in {"), line.rfind('}')) {
+            (Some(from), Some(to)) if from < to => format!("{}{}", &line[..from], &line[to + 1..]),
+            _ => line,
+        })
+        .collect();
+    plain(&clipped(&told.join(" "), LONGEST_REASON))
+}
+
+/// Characters that no font has, if the tool named any.
+pub fn left_out(text: &str) -> Option<String> {
+    let line = text.lines().find(|line| line.starts_with("These characters have no glyph"))?;
+    let (_, after) = line.split_once("left out: ")?;
+    let characters = after.split(". ").next().unwrap_or(after).trim_end_matches('.');
+    Some(format!(
+        "My fonts don't have these characters, so I left them out: {}",
+        plain(&clipped(characters, 60))
+    ))
 }
 
 pub fn sent(count: usize) -> String {
     if count == 1 { "Here it is.".into() } else { "Here they are.".into() }
-}
-
-/// The facts of one file, as a list.
-pub fn facts(text: &str) -> String {
-    let facts: Vec<String> = readable_lines(text).map(|line| plain(&clipped(&line, 200))).take(40).collect();
-    format!("Here is what I know:\n{}", bullets(&facts))
 }
 
 pub fn listing(text: &str) -> String {
@@ -199,7 +248,7 @@ pub fn listing(text: &str) -> String {
 }
 
 /// Lines without ids: those are for tools, not for people.
-fn readable_lines(text: &str) -> impl Iterator<Item = String> + '_ {
+pub fn readable_lines(text: &str) -> impl Iterator<Item = String> + '_ {
     text.lines()
         .map(|line| {
             let mut readable = line.to_owned();

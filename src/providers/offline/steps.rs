@@ -1,14 +1,17 @@
 //! Clauses into steps: which tool, with which arguments, on which pictures. Nothing is chosen or called here.
 
 use super::atoms::{Atom, written};
-use super::clauses::{Clause, Head, sentence};
-use super::grammar::{Axis, Grammar, Meaning, Noun, Region, Verb};
+use super::clauses::{Clause, sentence};
+use super::grammar::Grammar;
+use super::heads::{Head, is_place};
 use super::lex::source;
 use super::marks::{Mark, cannot_find, did, marks};
+use super::meaning::{Axis, Fact, Meaning, Noun, Region, Verb};
 use super::measures::{angle, aspect, axes, exact, number, size};
 use super::places::places;
 use super::say::joined;
 use super::targets::Pick;
+use super::together::Needs;
 use serde_json::{Map, Value, json};
 
 const MOST_STEPS: usize = 20;
@@ -16,11 +19,16 @@ const MOST_STEPS: usize = 20;
 /// What kind of work a step is, by what it needs and what comes of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
-    /// Pictures in, new pictures out.
+    /// Pictures in, a new picture for each out.
     Edit,
+    /// Several pictures in, something made of all of them out.
+    Combine(Needs),
+    /// As one picture was edited, others are.
+    Repeat,
     Send,
     List,
-    Info,
+    /// About one thing, or all that is known.
+    Info(Option<Fact>),
     Read,
 }
 
@@ -34,7 +42,7 @@ pub struct Step {
     pub pick: Option<Pick>,
     /// Whether "photo 2" counts pictures only.
     pub photos: bool,
-    /// "cropped to a square"
+    /// "cropped to a square"; `{it}` is what was edited, `{n}` how many photos went in.
     pub did: String,
 }
 
@@ -70,6 +78,11 @@ pub fn request(grammar: &Grammar, said: &str) -> Request {
     request
 }
 
+/// Arguments with one thing said.
+pub fn with(key: &str, value: impl Into<Value>) -> Map<String, Value> {
+    Map::from_iter([(key.to_owned(), value.into())])
+}
+
 /// Examples get copied with their quotes.
 fn unquoted(said: &str) -> &str {
     let quote = |c: char| "\"'`“”„‘’«»".contains(c);
@@ -77,29 +90,20 @@ fn unquoted(said: &str) -> &str {
     if said.trim().starts_with(quote) && !inner.contains(quote) { inner } else { said }
 }
 
-struct Reading<'a> {
-    grammar: &'a Grammar,
-    source: &'a [char],
-    clause: &'a Clause,
+/// One clause being read. What it says about looks, texts, files and several pictures is read next door.
+pub struct Reading<'a> {
+    pub grammar: &'a Grammar,
+    pub source: &'a [char],
+    pub clause: &'a Clause,
     request: &'a mut Request,
 }
 
 impl Reading<'_> {
     fn read(&mut self) {
         let original = self.clause.has(|m| *m == Meaning::Verb(Verb::Original));
-        let edits = matches!(
-            self.clause.head,
-            Head::Highlight
-                | Head::Crop
-                | Head::Away
-                | Head::Rotate
-                | Head::Flip
-                | Head::Resize
-                | Head::Filter
-        );
         // "crop the original to a square"
-        if original && edits {
-            self.undo("original");
+        if original && self.clause.head.edits() {
+            self.edit("revert_to_original", Map::new(), "back to the original".into());
         }
         match self.clause.head {
             Head::Highlight => self.highlight(),
@@ -113,40 +117,52 @@ impl Reading<'_> {
                     self.note("What size should it be? Say “resize to 800 px”, “800x600” or “half the size”.")
                 }
             },
-            Head::Filter => self.along_with_filter(),
-            Head::Undo => {
-                let times = self.clause.atoms().find_map(|atom| match atom.meaning {
-                    Meaning::Repeat(times) => Some(times),
-                    Meaning::Number(times) if (1.0..=10.0).contains(&times) => Some(times as usize),
-                    _ => None,
-                });
-                (0..times.unwrap_or(1)).for_each(|_| self.undo("previous"));
+            Head::Filter | Head::Adjust => self.along_with_looks(),
+            Head::Trim => {
+                self.edit("crop_image", with("trim", true), "trimmed the borders".into());
             }
-            Head::Original => self.undo("original"),
-            Head::Send => self.other(Work::Send, "attach_to_response", Map::new()),
-            Head::List => self.other(Work::List, "list_attachments", Map::new()),
-            Head::Info => self.other(Work::Info, "get_attachment_info", Map::new()),
-            Head::Read => self.other(Work::Read, "read_text_attachment", Map::new()),
+            Head::Straighten => self.straighten(),
+            Head::Redact => self.redact(),
+            Head::Write => self.write(),
+            Head::Sign => self.sign(),
+            Head::Collage => self.collage(),
+            Head::Compare => self.compare(),
+            Head::Animate => self.animate(),
+            Head::Convert => self.convert(),
+            Head::Undo => self.along("undo_edit", "one step back"),
+            Head::Redo => self.along("redo_edit", "one step forward"),
+            Head::Original => {
+                self.edit("revert_to_original", Map::new(), "back to the original".into());
+            }
+            Head::Repeat => {
+                self.other(Work::Repeat, "repeat_edits", Map::new(), "did the same".into());
+            }
+            Head::Send => self.other(Work::Send, "attach_to_response", Map::new(), String::new()),
+            Head::List => self.other(Work::List, "list_attachments", Map::new(), String::new()),
+            Head::Info => self.info(),
+            Head::Read => self.other(Work::Read, "read_text_attachment", Map::new(), String::new()),
             Head::Find => self.find(),
         }
         self.filters();
+        self.adjustments();
+        self.format_along();
     }
 
-    fn note(&mut self, text: impl Into<String>) {
+    pub fn note(&mut self, text: impl Into<String>) {
         let text = text.into();
         if !self.request.notes.contains(&text) {
             self.request.notes.push(text);
         }
     }
 
-    fn edit(&mut self, tool: &'static str, arguments: Map<String, Value>, did: String) {
+    pub fn edit(&mut self, tool: &'static str, arguments: Map<String, Value>, did: String) {
         let pick = self.pick();
         self.push(Work::Edit, tool, arguments, pick, did);
     }
 
-    fn other(&mut self, work: Work, tool: &'static str, arguments: Map<String, Value>) {
+    pub fn other(&mut self, work: Work, tool: &'static str, arguments: Map<String, Value>, did: String) {
         let pick = self.pick();
-        self.push(work, tool, arguments, pick, String::new());
+        self.push(work, tool, arguments, pick, did);
     }
 
     fn push(
@@ -164,7 +180,10 @@ impl Reading<'_> {
     fn pick(&self) -> Option<Pick> {
         let has = |meaning: Meaning| self.clause.has(|m| *m == meaning);
         // "flip 1 and 3": there is nothing else to count.
-        let counts = matches!(self.clause.head, Head::Flip | Head::Filter | Head::Send | Head::Info);
+        let counts = matches!(
+            self.clause.head,
+            Head::Flip | Head::Filter | Head::Send | Head::Info | Head::Repeat | Head::Compare
+        );
         let number = |meaning: &Meaning| match meaning {
             Meaning::Nth(n) => Some(*n),
             Meaning::Number(n) if counts && n.fract() == 0.0 && (1.0..=100.0).contains(n) => Some(*n as i32),
@@ -180,44 +199,57 @@ impl Reading<'_> {
             () if has(Meaning::Others) => Some(Pick::Others),
             () if !nth.is_empty() && has(Meaning::Except) => Some(Pick::Except(nth)),
             () if !nth.is_empty() => Some(Pick::Nth(nth)),
-            () if few.is_some() => few,
+            () if few.is_some() && !matches!(self.clause.head, Head::Undo | Head::Redo) => few,
             () if has(Meaning::All) => Some(Pick::All),
             () if has(Meaning::Them) => Some(Pick::Them),
             () => None,
         }
     }
 
-    fn flat(&self) -> Vec<Atom> {
+    pub fn flat(&self) -> Vec<Atom> {
         self.clause.atoms().cloned().collect()
     }
 
-    fn unknown(&self) -> Vec<Atom> {
+    pub fn unknown(&self) -> Vec<Atom> {
         self.clause.atoms().filter(|atom| atom.meaning == Meaning::Unknown).cloned().collect()
     }
 
-    fn undo(&mut self, to: &str) {
-        let (tool, did) = match to {
-            "original" => ("revert_to_original", "back to the original"),
-            _ => ("undo_edit", "one step back"),
-        };
-        self.edit(tool, Map::new(), did.into());
+    /// Along the edits that were made: "undo twice".
+    fn along(&mut self, tool: &'static str, did: &str) {
+        let times = self.clause.atoms().find_map(|atom| match atom.meaning {
+            Meaning::Repeat(times) => Some(times),
+            // "undo the last two"
+            Meaning::LastFew(times) => Some(times.clamp(1, 10) as usize),
+            Meaning::Number(times) if (1.0..=10.0).contains(&times) => Some(times as usize),
+            _ => None,
+        });
+        (0..times.unwrap_or(1)).for_each(|_| self.edit(tool, Map::new(), did.into()));
     }
 
     fn highlight(&mut self) {
+        let marked =
+            |m: &Meaning| !matches!(m, Meaning::Numbered) && (is_place(m) || matches!(m, Meaning::Number(_)));
+        if self.clause.has(|m| *m == Meaning::Numbered) && !self.clause.has(marked) {
+            return self.note(
+                "What should I number? Say “highlight the top left and the bottom right and number them”.",
+            );
+        }
         match marks(self.source, self.clause) {
             Ok(marks) => {
                 let regions: Vec<Value> = marks.iter().map(Mark::argument).collect();
-                self.edit(
-                    "highlight_image",
-                    Map::from_iter([("regions".to_owned(), json!(regions))]),
-                    did(&marks),
-                );
+                let mut arguments = with("regions", regions);
+                let mut did = did(&marks);
+                if self.clause.has(|m| *m == Meaning::Numbered) {
+                    arguments.insert("numbered".to_owned(), json!(true));
+                    did += ", numbered";
+                }
+                self.edit("highlight_image", arguments, did);
             }
             Err(reason) => self.note(reason),
         }
     }
 
-    fn crop(&mut self) {
+    pub fn crop(&mut self) {
         let aspects = self.clause.atoms().find_map(|atom| match &atom.meaning {
             Meaning::Aspect(aspect) => Some((aspect.clone(), None)),
             Meaning::Ratio(a, b) if a.min(*b) >= 1.0 => {
@@ -250,7 +282,7 @@ impl Reading<'_> {
         if let Some((aspect, size)) = aspects {
             let did =
                 if aspect == "1:1" { "cropped to a square".into() } else { format!("cropped to {aspect}") };
-            self.edit("crop_image", Map::from_iter([("aspect".to_owned(), json!(aspect))]), did);
+            self.edit("crop_image", with("aspect", aspect), did);
             if let Some((arguments, did)) = size {
                 self.edit("resize_image", arguments, did);
             }
@@ -259,7 +291,7 @@ impl Reading<'_> {
 
     fn crop_to(&mut self, [left, top, right, bottom]: Region, did: String) {
         let region = json!({"left": left, "top": top, "right": right, "bottom": bottom});
-        self.edit("crop_image", Map::from_iter([("region".to_owned(), region)]), did);
+        self.edit("crop_image", with("region", region), did);
     }
 
     fn cut_away(&mut self) {
@@ -272,12 +304,30 @@ impl Reading<'_> {
         }
     }
 
-    fn rotate(&mut self) {
+    pub fn rotate(&mut self) {
         let (degrees, did) = angle(self.clause);
         if degrees == 0.0 {
             return self.note("A full turn leaves it as it is.");
         }
-        self.edit("rotate_image", Map::from_iter([("degrees".to_owned(), number(degrees))]), did);
+        self.edit("rotate_image", with("degrees", number(degrees)), did);
+    }
+
+    fn straighten(&mut self) {
+        if !self.clause.has(|m| matches!(m, Meaning::Number(_))) {
+            return self.note(
+                "By how much? I run offline, so I can't see the horizon. Say “straighten by 3 degrees” or “straighten \
+                 2° to the left”.",
+            );
+        }
+        let (degrees, _) = angle(self.clause);
+        if degrees == 0.0 {
+            return self.note("A full turn leaves it as it is.");
+        }
+        let degrees = if degrees > 180.0 { degrees - 360.0 } else { degrees };
+        let mut arguments = with("degrees", number(degrees));
+        arguments.insert("straighten".to_owned(), json!(true));
+        let way = if degrees < 0.0 { "left" } else { "right" };
+        self.edit("rotate_image", arguments, format!("straightened by {}° to the {way}", degrees.abs()));
     }
 
     fn flip(&mut self) {
@@ -286,7 +336,7 @@ impl Reading<'_> {
                 Axis::Horizontal => ("horizontal", "mirrored left to right"),
                 Axis::Vertical => ("vertical", "flipped top to bottom"),
             };
-            self.edit("flip_image", Map::from_iter([("direction".to_owned(), json!(direction))]), did.into());
+            self.edit("flip_image", with("direction", direction), did.into());
         }
     }
 
@@ -298,54 +348,9 @@ impl Reading<'_> {
         let words = written(self.source, &self.unknown());
         match quoted.or_else(|| (!words.is_empty()).then_some(words)) {
             Some(grep) => {
-                self.other(
-                    Work::Read,
-                    "read_text_attachment",
-                    Map::from_iter([("grep".to_owned(), json!(grep))]),
-                );
+                self.other(Work::Read, "read_text_attachment", with("grep", grep), String::new());
             }
             None => self.note("What should I look for? Say find “invoice” in the file."),
-        }
-    }
-
-    /// "make it a small black and white square"
-    fn along_with_filter(&mut self) {
-        if self.clause.has(|m| matches!(m, Meaning::Aspect(_) | Meaning::Ratio(..))) {
-            self.crop();
-        }
-        if self.clause.has(|m| matches!(m, Meaning::Angle(_) | Meaning::Spin(_))) {
-            self.rotate();
-        }
-        let resized = self.clause.has(|m| matches!(m, Meaning::Scale(_) | Meaning::Longest(_)));
-        if let Some((arguments, did)) = size(self.clause).filter(|_| resized) {
-            self.edit("resize_image", arguments, did);
-        }
-    }
-
-    /// Filters go along with any other request: "crop to a square in black and white".
-    fn filters(&mut self) {
-        // "undo the black and white"
-        if self.clause.head == Head::Undo {
-            return;
-        }
-        let mut names: Vec<String> = Vec::new();
-        for atom in self.clause.atoms() {
-            let name = match &atom.meaning {
-                Meaning::Filter(name) => Some(name),
-                Meaning::Colour(name) if self.clause.head == Head::Filter => {
-                    self.grammar.colours_as_filters.get(name)
-                }
-                _ => None,
-            };
-            names.extend(name.filter(|name| !names.contains(name)).cloned());
-        }
-        let part = places(&self.flat()).is_ok_and(|places| places.iter().any(|place| !place.is_whole()));
-        if self.clause.head == Head::Filter && part {
-            self.note("I can only do that to the whole picture.");
-        }
-        for name in names {
-            let did = self.grammar.filter_did(&name).to_owned();
-            self.edit("filter_image", Map::from_iter([("filter".to_owned(), json!(name))]), did);
         }
     }
 }

@@ -41,6 +41,16 @@ pub enum NoTarget {
         have: usize,
     },
     NoOthers,
+    /// One picture is not enough for this.
+    TooFew,
+    /// It takes two.
+    TooMany {
+        have: usize,
+    },
+    /// Nothing here was edited yet, so there is nothing to do again.
+    NeverEdited,
+    /// The same, but to which?
+    SameToWhich,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -93,6 +103,53 @@ pub fn choose(focus: &Focus, pick: Option<&Pick>, wants: Wants) -> Result<Chosen
     answer.map(|chosen| skipped(&[], chosen))
 }
 
+pub fn pictures(files: &[Attachment]) -> Vec<Attachment> {
+    files.iter().filter(|file| file.is_image()).cloned().collect()
+}
+
+/// What an edited picture was made from in the first place, as far as it is known here.
+pub fn origin(focus: &Focus, file: &Attachment) -> Option<AttachmentId> {
+    let known = [&focus.sent, &focus.replied, &focus.album, &focus.recent];
+    let mut first = None;
+    let mut parents = file.parents.clone();
+    let mut seen = HashSet::from([file.attachment_id]);
+    while let [parent] = parents.as_slice()
+        && seen.insert(*parent)
+    {
+        first = Some(*parent);
+        let found = known.into_iter().flatten().find(|file| file.attachment_id == *parent);
+        parents = found.map(|file| file.parents.clone()).unwrap_or_default();
+    }
+    first
+}
+
+/// The pictures a person sent together with this one, in order; if it came alone, all that people sent here.
+pub fn sent_with(recent: &[Attachment], replied: &[Attachment], first: AttachmentId) -> Vec<Attachment> {
+    let mut by_people: Vec<Attachment> = recent
+        .iter()
+        .rev()
+        .chain(replied)
+        .filter(|file| file.source == AttachmentSource::User)
+        .cloned()
+        .collect();
+    let mut seen = HashSet::new();
+    by_people.retain(|file| seen.insert(file.attachment_id));
+    let came = by_people.iter().find(|file| file.attachment_id == first).map(|file| file.created_at);
+    let near = |file: &&Attachment| came.is_none_or(|came| (file.created_at - came).abs() <= TOGETHER);
+    let together: Vec<Attachment> = by_people.iter().filter(near).cloned().collect();
+    if together.len() > 1 { together } else { by_people }
+}
+
+/// The newest pictures that came together, the newest that a person sent together.
+pub fn newest_groups(recent: &[Attachment]) -> Vec<Vec<Attachment>> {
+    if recent.is_empty() {
+        return Vec::new();
+    }
+    let mut groups = groups(recent);
+    groups.truncate(2);
+    groups
+}
+
 /// What "photo 2" may count in when nothing is pointed at, best guess first, each oldest first: the newest
 /// files that came together, the newest that a person sent together, all of them.
 fn groups(recent: &[Attachment]) -> Vec<Vec<Attachment>> {
@@ -120,7 +177,7 @@ fn together(newest_first: &[Attachment]) -> Vec<Attachment> {
     group
 }
 
-fn picked(
+pub fn picked(
     all: &[Attachment],
     by_default: &[Attachment],
     pick: Option<&Pick>,
@@ -154,7 +211,7 @@ fn picked(
     }
 }
 
-fn without(all: &[Attachment], these: &[Attachment]) -> Result<Vec<Attachment>, NoTarget> {
+pub fn without(all: &[Attachment], these: &[Attachment]) -> Result<Vec<Attachment>, NoTarget> {
     let these: HashSet<AttachmentId> = these.iter().map(|file| file.attachment_id).collect();
     let others: Vec<Attachment> =
         all.iter().filter(|file| !these.contains(&file.attachment_id)).cloned().collect();

@@ -26,11 +26,21 @@ async fn a_photo_with_a_caption() {
     Editing
     - Edits take `images: [id, …]` and make one new image for each. "Apply to all" is one call with all the ids.
     - Edits never change the original: each makes a new attachment with a new id. To build on an edit, use the new
-      id; to start over, use the first one; to take a step back, use undo_edit.
+      id; to start over, use the first one; to take a step back, use undo_edit, and redo_edit to go forward again.
+    - Several edits in one turn are cheap: make them one after the other, each on the ids of the one before.
     - Regions are {left, top, right, bottom} in thousandths of the upright image, from 0 to 1000: the left half
       is {left: 0, top: 0, right: 500, bottom: 1000}.
     - When a tool says an argument is wrong, it also says what is allowed: correct it and try again. If it cannot
       be done, say so plainly and offer what can be.
+
+    Which tool
+    - "Do the same to the others": repeat_edits, from the edited image, with all the others in one call.
+    - To hide something for good (faces, names, numbers): redact_image; a blur or a drawn box is not enough.
+    - Light and colour: adjust_image, with all amounts in one call. Another look: filter_image.
+    - To mark a place: highlight_image. To write, point or number: annotate_image. To sign: watermark_image.
+    - One out of several: collage_images, compare_images, animate_images, with the images in their order.
+    - Format, size in kB, metadata: convert_image, after all other edits.
+    - Camera, date, place, colours, sharpness: image_info knows; do not guess them from what you see.
 
     Answering
     - What you made is sent with your answer automatically, the last version of each image. Do not paste

@@ -50,7 +50,7 @@ fn words_with_an_album_mean_all_of_it_unless_they_choose() {
         ("flip 1 and 3", "flip a c horizontal"),
         ("flip all but the second", "flip a c horizontal"),
         ("rotate all except photo 1 left", "rotate b c 270"),
-        ("what is this", "get a | get b | get c"),
+        ("what is this", "image a | image b | image c"),
         ("highlight the middle third of the third photo", "highlight c [333 333 667 667]"),
     ] {
         assert_eq!(play(sent("a b c", said)).calls, expected, "{said}");

@@ -1,7 +1,9 @@
 //! A small world for the offline agent: files with one-letter names, tools that only name their outputs, and a
 //! turn played to its end, written down as one line of calls and one text.
 
+mod darkroom;
 mod focus;
+mod groups;
 mod sentences;
 mod turns;
 
@@ -14,15 +16,26 @@ use serde_json::Value;
 use std::{collections::HashSet, sync::LazyLock};
 use uuid::Uuid;
 
-const TOOLS: [&str; 12] = [
+const TOOLS: [&str; 23] = [
     "highlight_image",
     "crop_image",
     "rotate_image",
     "flip_image",
     "resize_image",
     "filter_image",
+    "adjust_image",
+    "redact_image",
+    "annotate_image",
+    "watermark_image",
+    "collage_images",
+    "compare_images",
+    "animate_images",
+    "convert_image",
     "undo_edit",
+    "redo_edit",
     "revert_to_original",
+    "repeat_edits",
+    "image_info",
     "attach_to_response",
     "list_attachments",
     "get_attachment_info",
@@ -106,9 +119,19 @@ fn pretend(call: &ToolCall) -> String {
         "list_attachments" => {
             format!("- [{}] a.jpg (image/jpeg) - now\n- [{}] b.txt (text/plain) - now", id("a"), id("b"))
         }
-        "get_attachment_info" => {
-            format!("attachment_id: {}\ntype: image/jpeg\nsize: 4000 × 3000", ids(&arguments)[0])
-        }
+        "get_attachment_info" => format!("attachment_id: {}\ntype: text/plain", ids(&arguments)[0]),
+        "image_info" => "a.jpg (JPEG, 1 MB)\nSize: 4000×3000 pixels\nMain colours: red 60%, blue 40%\nCamera: Canon \
+                         EOS\nTaken: 1 May 2024\nWarning: the place where it was taken (GPS) is in this file. \
+                         convert_image removes it."
+            .into(),
+        // One of several, and two of a comparison.
+        "collage_images" | "animate_images" => format!("Made it.\n[Attachment ID: {}]", id("m1")),
+        "compare_images" => format!(
+            "Similarity 95.0% (SSIM of brightness). 3% of the pixels visibly changed, mainly in {{left: 0, top: 0, \
+             right: 10, bottom: 10}}.\nMade: side-by-side, difference.\n[Attachment ID: {}]\n[Attachment ID: {}]",
+            id("m1"),
+            id("m2")
+        ),
         "read_text_attachment" => "hello ```world```".into(),
         _ => ids(&arguments)
             .iter()
@@ -124,6 +147,7 @@ fn noted(call: &ToolCall) -> String {
     parts.extend(ids(&arguments).iter().map(|id| name(id)));
     let corners =
         |region: &Value| ["left", "top", "right", "bottom"].map(|side| region[side].to_string()).join(" ");
+    parts.extend(arguments["from"].as_str().map(|from| format!("from {}", name(from))));
     for region in arguments["regions"].as_array().into_iter().flatten() {
         let mut mark = corners(region);
         for (key, quote) in [("color", ""), ("label", "'"), ("shape", "")] {
@@ -136,11 +160,58 @@ fn noted(call: &ToolCall) -> String {
     if arguments["region"].is_object() {
         parts.push(format!("[{}]", corners(&arguments["region"])));
     }
-    for key in
-        ["aspect", "degrees", "direction", "filter", "to", "width", "height", "longest", "percent", "grep"]
-    {
+    for item in arguments["items"].as_array().into_iter().flatten() {
+        let mut mark = corners(&item["region"]);
+        for (key, quote) in [("align", ""), ("color", ""), ("text", "'")] {
+            if let Some(value) = item[key].as_str() {
+                mark += &format!(" {quote}{value}{quote}");
+            }
+        }
+        parts.push(format!("[{mark}]"));
+    }
+    const KEYS: &[&str] = &[
+        "aspect",
+        "degrees",
+        "direction",
+        "filter",
+        "width",
+        "height",
+        "longest",
+        "percent",
+        "grep",
+        "trim",
+        "straighten",
+        "strength",
+        "brightness",
+        "contrast",
+        "exposure",
+        "saturation",
+        "warmth",
+        "sharpness",
+        "shadows",
+        "highlights",
+        "auto_levels",
+        "style",
+        "text",
+        "position",
+        "color",
+        "colors",
+        "background",
+        "layout",
+        "format",
+        "seconds_per_image",
+        "quality",
+        "max_kb",
+        "numbered",
+    ];
+    let known = ["images", "attachment_ids", "attachment_id", "from", "regions", "region", "items"];
+    for key in arguments.as_object().unwrap().keys() {
+        assert!(KEYS.contains(&key.as_str()) || known.contains(&key.as_str()), "{key} is not noted");
+    }
+    for key in KEYS {
         match &arguments[key] {
             Value::Null => {}
+            Value::Bool(true) => parts.push((*key).to_owned()),
             Value::String(text) => parts.push(text.clone()),
             number => parts.push(format!("{key}={number}").replace("degrees=", "")),
         }

@@ -26,10 +26,7 @@ fn the_last_word_says_what_was_done() {
             "crop to a square and make it prettier",
             "Here you go: cropped to a square. I didn't understand “make it prettier”.",
         ),
-        (
-            "make the left half black and white",
-            "Here you go: turned black and white. I can only do that to the whole picture.",
-        ),
+        ("make the left half black and white", "Here you go: turned the left half black and white."),
     ] {
         assert_eq!(text_of(said), expected, "{said}");
     }
@@ -52,7 +49,7 @@ fn small_talk_is_answered_and_nonsense_is_met_with_examples() {
 fn what_it_cannot_see_it_does_not_pretend_to_see() {
     assert!(text_of("highlight the eagle").contains("can't see where “eagle” is"));
     let info = text_of("what is this?");
-    assert!(info.contains("- size: 4000 × 3000") && info.contains("I run offline"), "{info}");
+    assert!(info.contains("- Size: 4000×3000") && info.contains("I run offline"), "{info}");
     assert!(!info.contains(&id("a").to_string()), "{info}");
     assert!(text_of("read it").contains("That is a picture"));
     let text_file = Focus { said: "info".into(), replied: vec![file("t", "text/plain")], ..Focus::default() };
