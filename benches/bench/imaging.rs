@@ -226,7 +226,7 @@ fn ours(edit: &str, photo: &Photo, bytes: &[u8]) -> anyhow::Result<Vec<u8>> {
     let work = Work::default();
     let open = || imaging::decode(bytes, &work);
     let picture = match edit {
-        "highlight" => highlighted(open()?)?,
+        "highlight" => highlighted(open()?, &work)?,
         "blur" => blurred(open()?, &work)?,
         "crop" => imaging::crop_file(bytes, ops::CropTo::Region(middle()?), &work)?,
         "rotate" => ops::rotate(open()?, 90.0, ops::Corners::Kept, &work)?,
