@@ -115,7 +115,11 @@ fn watermark(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
         }
         (Some(_), None) => Err(refused("text is blank. Write what the images are to be signed with.")),
         (Some(_), Some(_)) => Err(refused("text and mark were both given. Give one of them.")),
-        (None, _) => Err(refused(
+        (None, Some(_)) => Err(refused(
+            "An image that was signed with another image cannot be made from its recipe alone: call watermark_image \
+             again with the same mark.",
+        )),
+        (None, None) => Err(refused(
             "What to sign with is missing: give text, or mark with the attachment id of an image.",
         )),
     }
