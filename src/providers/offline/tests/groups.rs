@@ -191,7 +191,7 @@ fn the_same_in_one_breath() {
 }
 
 #[test]
-fn redo_without_a_reply_goes_forward_from_what_undo_went_back_to() {
+fn without_a_reply_what_undo_went_back_to_is_meant() {
     let focus = Focus {
         said: "redo".into(),
         recent: vec![made("a1", "a"), photos("a").remove(0)],
@@ -204,7 +204,13 @@ fn redo_without_a_reply_goes_forward_from_what_undo_went_back_to() {
         text: format!("Went back.\n[Attachment ID: {}]", id("a")),
     };
     asked.messages.insert(0, undone);
-    assert_eq!(play_with(asked, pretend).calls, "redo a");
+    assert_eq!(play_with(asked.clone(), pretend).calls, "redo a");
+    asked.focus.said = "flip it".into();
+    assert_eq!(play_with(asked.clone(), pretend).calls, "flip a horizontal", "what was shown last");
+    let newer = format!("look\n[Attachment ID: {}]", id("n"));
+    asked.messages.insert(1, PromptMessage::User { text: newer, images: Vec::new() });
+    asked.focus.recent.insert(0, photos("n").remove(0));
+    assert_eq!(play_with(asked, pretend).calls, "flip n horizontal", "unless something came since");
 }
 
 #[test]
