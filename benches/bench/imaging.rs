@@ -167,7 +167,7 @@ fn shown(ratios: &mut [f64]) -> String {
     match ratios {
         // Sorted by now.
         [least, .., most] => format!("{middle:.2} ({least:.2}–{most:.2})"),
-        _ => "missing".to_owned(),
+        _ => "missing or failed".to_owned(),
     }
 }
 
@@ -226,7 +226,7 @@ fn ours(edit: &str, photo: &Photo, bytes: &[u8]) -> anyhow::Result<Vec<u8>> {
     let work = Work::default();
     let open = || imaging::decode(bytes, &work);
     let picture = match edit {
-        "highlight" => highlighted(open()?)?,
+        "highlight" => highlighted(open()?, &work)?,
         "blur" => blurred(open()?, &work)?,
         "crop" => imaging::crop_file(bytes, ops::CropTo::Region(middle()?), &work)?,
         "rotate" => ops::rotate(open()?, 90.0, ops::Corners::Kept, &work)?,
@@ -243,8 +243,8 @@ fn middle() -> anyhow::Result<Region> {
     Ok(Region::new(250.0, 250.0, 750.0, 750.0)?)
 }
 
-fn highlighted(picture: Picture) -> anyhow::Result<Picture> {
-    Ok(ops::highlight(picture, &[ops::Highlight::new(middle()?)])?)
+fn highlighted(picture: Picture, work: &Work) -> anyhow::Result<Picture> {
+    Ok(ops::highlight(picture, &[ops::Highlight::new(middle()?)], work)?)
 }
 
 /// 600×400 pixels of it.
@@ -271,11 +271,11 @@ fn in_a_row(bytes: &[u8], edits: usize) -> anyhow::Result<Vec<u8>> {
     let mut picture = imaging::decode(bytes, &work)?;
     for edit in 0..edits {
         picture = match edit {
-            0 => highlighted(picture)?,
+            0 => highlighted(picture, &work)?,
             1 => blurred(picture, &work)?,
             2 => ops::flip(picture, ops::Axis::Horizontal)?,
             3 => ops::rotate(picture, 90.0, ops::Corners::Kept, &work)?,
-            _ => highlighted(picture)?,
+            _ => highlighted(picture, &work)?,
         };
     }
     let made = imaging::encode(&picture)?.bytes;

@@ -83,7 +83,7 @@ class Vips:
         else:
             picture = open_it()
         if row == "highlight":
-            picture = picture.copy_memory().mutate(lambda m: self.outline(m, left, top, w, h, height // 140))
+            picture = self.outlined(picture, left, top, w, h, height // 140)
         elif row == "blur":
             x, y, w, h = blurred(size)
             picture = picture.insert(picture.crop(x, y, w, h).gaussblur(SIGMA), x, y)
@@ -93,9 +93,15 @@ class Vips:
             picture = picture.rot90()
         picture.write_to_buffer(".jpg", Q=QUALITY)
 
-    def outline(self, picture, left, top, width, height, thickness):
-        for step in range(thickness):
-            picture.draw_rect([255, 0, 0], left + step, top + step, width - 2 * step, height - 2 * step)
+    def outlined(self, picture, left, top, width, height, line):
+        for bar in (
+            (left, top, width, line),
+            (left, top + height - line, width, line),
+            (left, top, line, height),
+            (left + width - line, top, line, height),
+        ):
+            picture = picture.draw_rect([255, 0, 0], *bar, fill=True)
+        return picture
 
 
 class OpenCv:

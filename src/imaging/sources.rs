@@ -3,10 +3,9 @@
 
 use bytes::Bytes;
 use image::{DynamicImage, Rgb, RgbImage, RgbaImage};
-use moxcms::{ColorProfile, Layout, TransformOptions};
 
 use super::ops::{Fit, ResizeTo, resize};
-use super::{Color, Format, ImagingError, Picture, Work, decode, probe};
+use super::{Color, Format, ImagingError, Picture, Work, decode, probe, profile};
 
 #[derive(Debug, Clone)]
 pub struct Sources(Vec<Bytes>);
@@ -147,30 +146,8 @@ pub(super) fn with_alpha(picture: Picture) -> RgbaImage {
     in_srgb(picture).into_rgba8()
 }
 
-/// Pictures of different colour spaces can only meet in one that all of them know. A profile that does not
-/// describe these pixels, or that nobody can read, is left aside as viewers do.
+/// Pictures of different colour spaces can only meet in one that all of them know.
 fn in_srgb(picture: Picture) -> DynamicImage {
-    let Some(profile) = picture.icc.as_deref().and_then(|icc| ColorProfile::new_from_slice(icc).ok()) else {
-        return picture.pixels;
-    };
-    let (from, to) = match picture.pixels.color().has_color() {
-        true => (Layout::Rgba, Layout::Rgba),
-        false => (Layout::GrayAlpha, Layout::Rgba),
-    };
-    let srgb = ColorProfile::new_srgb();
-    let Ok(transform) = profile.create_transform_8bit(from, &srgb, to, TransformOptions::default()) else {
-        return picture.pixels;
-    };
-    let had_alpha = picture.has_alpha();
-    let (width, height) = (picture.width(), picture.height());
-    let mut converted = RgbaImage::new(width, height);
-    let done = match from {
-        Layout::Rgba => transform.transform(picture.pixels.to_rgba8().as_raw(), &mut converted),
-        _ => transform.transform(picture.pixels.to_luma_alpha8().as_raw(), &mut converted),
-    };
-    match (done, had_alpha) {
-        (Err(_), _) => picture.pixels,
-        (Ok(()), true) => converted.into(),
-        (Ok(()), false) => DynamicImage::from(converted).into_rgb8().into(),
-    }
+    let shown = picture.icc.as_deref().and_then(|icc| profile::to_srgb(&picture.pixels, icc));
+    shown.unwrap_or(picture.pixels)
 }

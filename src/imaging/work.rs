@@ -15,8 +15,12 @@ pub struct Work {
 }
 
 impl Work {
-    pub fn new(limits: Limits, fonts: Fonts, stop: Stop) -> Self {
-        Self { limits, fonts, stop }
+    pub fn new(limits: Limits, stop: Stop) -> Self {
+        Self { limits, stop, fonts: Fonts::default() }
+    }
+
+    pub fn with_fonts(self, fonts: Fonts) -> Self {
+        Self { fonts, ..self }
     }
 
     /// An error once nobody waits any more. Cheap enough to ask for every row.

@@ -82,7 +82,7 @@ impl Darkroom {
         edit: impl FnOnce(&Work) -> Result<T, ImagingError> + Send + 'static,
     ) -> Result<T, ToolError> {
         let waiting = StopOnDrop(Stop::default());
-        let work = Work::new(self.limits, self.fonts.clone(), waiting.0.clone());
+        let work = Work::new(self.limits, waiting.0.clone()).with_fonts(self.fonts.clone());
         let done = self.run(pixels.saturating_mul(BYTES_PER_PIXEL), move || edit(&work)).await?;
         if let Err(ImagingError::Failed { detail } | ImagingError::Damaged { detail, .. }) = &done {
             tracing::debug!(detail, "a picture could not be edited");

@@ -4,8 +4,7 @@
 use gif::{DisposalMethod, Encoder, Frame, Repeat};
 use image::{Rgba, RgbaImage};
 
-use super::palette::indexed;
-use crate::imaging::{ImagingError, Work};
+use crate::imaging::{ImagingError, Work, palette};
 
 /// From here on a pixel counts as opaque: a GIF knows nothing in between.
 const OPAQUE: u8 = 128;
@@ -65,24 +64,21 @@ impl Writer {
         // A frame that changes nothing still takes its time.
         let part = if clear { whole } else { super::changed(&self.below, &frame).unwrap_or((0, 0, 1, 1)) };
         let (left, top, right, bottom) = part;
-        let mut pixels = Vec::with_capacity(((right - left) * (bottom - top)) as usize);
-        for y in top..bottom {
-            for x in left..right {
-                let (old, new) = (self.below.get_pixel(x, y).0, frame.get_pixel(x, y).0);
-                pixels.push((new[3] != 0 && new != old).then_some([new[0], new[1], new[2]]));
-            }
-        }
-        let (buffer, palette, transparent) = indexed(&pixels, (right - left) as usize, work)?;
+        let new = RgbaImage::from_fn(right - left, bottom - top, |x, y| {
+            let (old, new) = (self.below.get_pixel(left + x, top + y), frame.get_pixel(left + x, top + y));
+            if new == old { Rgba([0; 4]) } else { *new }
+        });
+        let indexed = palette::index(&new, work)?;
         let stored = Frame {
             delay,
             dispose: if clear { DisposalMethod::Background } else { DisposalMethod::Keep },
-            transparent,
+            transparent: indexed.transparent,
             left: left as u16,
             top: top as u16,
             width: (right - left) as u16,
             height: (bottom - top) as u16,
-            palette: Some(palette),
-            buffer: buffer.into(),
+            palette: Some(indexed.palette),
+            buffer: indexed.indices.into(),
             ..Frame::default()
         };
         self.encoder.write_frame(&stored).map_err(ImagingError::failed)?;

@@ -3,7 +3,6 @@
 
 mod animate;
 mod gif;
-mod palette;
 #[cfg(test)]
 mod tests;
 mod walk;

@@ -55,7 +55,7 @@ fn only_moving_gifs_and_webps_are_films() {
 
 #[test]
 fn an_edited_gif_keeps_its_frames_delays_and_rounds() {
-    let gray = |picture: Picture, _: &Work| ops::filter(picture, Filter::Grayscale);
+    let gray = |picture: Picture, work: &Work| ops::filter(picture, Filter::Grayscale, work);
     let edited = edit_frames(FILM, &Work::default(), &gray).unwrap();
     assert_eq!((edited.mime, edited.extension), ("image/gif", "gif"));
     assert_eq!(walk::gif(&edited.bytes), walk::gif(FILM));

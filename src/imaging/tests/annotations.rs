@@ -187,7 +187,7 @@ fn a_picture_as_a_mark_keeps_its_transparency() {
 #[test]
 fn a_stopped_edit_draws_nothing_more() {
     let stop = Stop::default();
-    let work = Work::new(Limits::default(), Fonts::default(), stop.clone());
+    let work = Work::new(Limits::default(), stop.clone());
     stop.now();
     let picture = || Picture::new(noise(50, 50), Format::Png);
     assert_eq!(annotate(picture(), &[pin(1.0, 1.0)], &work).unwrap_err(), ImagingError::Stopped);

@@ -121,7 +121,7 @@ async fn a_panic_costs_only_that_edit() {
 
 #[tokio::test]
 async fn work_that_nobody_waits_for_any_more_is_told_to_stop() {
-    let darkroom = Darkroom::new(1, 1 << 20, imaging::Limits::default());
+    let darkroom = Darkroom::new(1, 1 << 20, imaging::Limits::default(), imaging::Fonts::default());
     let (tell, mut begun) = oneshot::channel();
     let endless = darkroom.develop::<()>(1, move |work: &imaging::Work| {
         let _ = tell.send(());

@@ -89,7 +89,7 @@ async fn without_room_to_wait_in_memory_a_picture_becomes_a_file_at_once() {
     let prints = Prints {
         store: world.context.store.clone(),
         attachments: world.context.attachments.clone(),
-        darkroom: Darkroom::new(1, 2 << 20, imaging::Limits::default()),
+        darkroom: Darkroom::new(1, 2 << 20, imaging::Limits::default(), imaging::Fonts::default()),
     };
     world.context = ToolContext::new(world.context.scope.clone(), &prints);
     assert!(chain(&world).await.iter().all(Attachment::is_printed));

@@ -15,7 +15,7 @@ async fn made(settings: &Settings, person: &Person) -> Vec<Attachment> {
     all.into_iter().rev().filter(|file| file.source == AttachmentSource::Tool).collect()
 }
 
-fn size(photo: &Option<Vec<u8>>) -> (u32, u32) {
+fn size(photo: &Option<bytes::Bytes>) -> (u32, u32) {
     image::load_from_memory(photo.as_ref().expect("a photo")).expect("a picture").dimensions()
 }
 
