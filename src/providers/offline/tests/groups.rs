@@ -244,3 +244,25 @@ fn without_image_info_the_other_tool_tells_what_it_knows() {
     asked.tools.retain(|tool| tool.name != "image_info");
     assert_eq!(play_with(asked, pretend).calls, "get a");
 }
+
+#[test]
+fn everything_the_readme_says_one_can_say_is_understood() {
+    let readme = include_str!("../../../../README.md");
+    let table =
+        readme.split("## What you can say").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let rows = table.lines().filter(|line| line.starts_with("| "));
+    let said: Vec<&str> = rows.flat_map(|row| row.split('*').skip(1).step_by(2)).collect();
+    assert!(said.len() > 30, "{said:?}");
+    for said in said {
+        let pictures = Focus {
+            replied: photos("a"),
+            album: photos("a b"),
+            recent: [vec![made("e1", "a")], photos("b a")].concat(),
+            ..edited_album(said)
+        };
+        let text = Focus { said: said.into(), replied: vec![file("t", "text/plain")], ..Focus::default() };
+        let played = play(pictures);
+        let understood = !played.calls.is_empty() || !play(text).calls.is_empty();
+        assert!(understood && !played.text.contains("didn't understand"), "{said}: {}", played.text);
+    }
+}
