@@ -171,6 +171,9 @@ fn the_same_is_done_to_the_others() {
         let new = Focus { sent: photos("n"), ..edited_album(said) };
         assert_eq!(play(new).calls, "repeat n from e2", "{said}");
     }
+    let mut here = to_photo("c", "do the same here");
+    here.recent.insert(0, made("f1", "c"));
+    assert_eq!(play(here).calls, "repeat c from e2", "what was done elsewhere");
     assert_eq!(play(edited_album("do the same to the others")).text, "Done with 2 photos: did the same.");
     assert!(play(edited_album("do the same")).text.starts_with("To which photos?"));
     let nothing =
