@@ -242,8 +242,10 @@ mod tests {
                 let wanted =
                     exact(&values, width.into(), height.into(), sigma.into(), i64::from(x), i64::from(y));
                 let got = f64::from(smooth[(y * width + x) as usize]);
-                // In a corner, what is shrunk repeats the last cell where it should repeat the last pixel.
-                assert!((got - wanted).abs() < 8.0, "sigma {sigma} at {x},{y}: {got}, not {wanted}");
+                // At an edge, what is shrunk repeats the last cell where it should repeat the last pixel.
+                let at_edge = x == 0 || y == 0 || x == width - 1 || y == height - 1;
+                let close = if at_edge { 8.0 } else { 2.0 };
+                assert!((got - wanted).abs() < close, "sigma {sigma} at {x},{y}: {got}, not {wanted}");
             }
         }
     }

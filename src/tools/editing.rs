@@ -48,6 +48,8 @@ pub(super) struct Plan {
     pub writes: Vec<String>,
     /// Other files that go into every picture.
     pub beside: Vec<AttachmentId>,
+    /// What whoever asked should know, whatever comes of it.
+    pub note: Option<&'static str>,
     pub making: Making,
     pub from_file: Option<Arc<FromFile>>,
 }
@@ -63,6 +65,7 @@ impl Plan {
             canvas: Box::new(|width, height| width * height),
             writes: Vec::new(),
             beside: Vec::new(),
+            note: None,
             making,
             from_file: None,
         }
@@ -114,7 +117,7 @@ pub(super) async fn carry_out(
     recipe: Recipe,
     files: Vec<Result<Attachment, Failure>>,
 ) -> Result<ToolResult, ToolError> {
-    let note = writing::note(context.darkroom.fonts(), &plan.writes)?;
+    let unwritten = writing::note(context.darkroom.fonts(), &plan.writes)?;
     let edit = Edit {
         context,
         recipe,
@@ -130,7 +133,7 @@ pub(super) async fn carry_out(
         .buffered(context.darkroom.at_once())
         .collect()
         .await;
-    let mut notes: Vec<String> = note.into_iter().collect();
+    let mut notes: Vec<String> = plan.note.map(str::to_owned).into_iter().chain(unwritten).collect();
     let outcomes = outcomes.into_iter().map(|outcome| {
         let (output, note) = outcome?;
         notes.extend(note.filter(|note| !notes.contains(note)));

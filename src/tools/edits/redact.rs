@@ -22,7 +22,7 @@ const MOST_REGIONS: u64 = 50;
 pub(super) fn redact_spec() -> ToolSpec {
     ToolSpec {
         name: "redact_image",
-        description: "Hides parts of images (faces, names, numbers) so that nobody can get them back from the new image. \
+        description: "Hides parts of images (faces, names, numbers) for good: they cannot be got back from the new image. \
                       Look at the image first, and cover all of it: each region is widened by about 1%. The original \
                       stays in the conversation.",
         parameters: object(
@@ -80,11 +80,11 @@ pub(super) fn redact(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolErr
         RedactionStyle::Blur => "blurred",
     };
     Ok(Plan {
-        // Whoever shares the new image must know that the conversation still holds the old one.
-        done: "What was hidden cannot be got back from the new image, but the original stays in this conversation \
-               until it is deleted. Redacted",
+        done: "Redacted",
         suffix: "redacted",
-        description: format!("{} {how} beyond recovery", words::count(redaction.regions.len(), "region")),
+        description: format!("{} {how}", words::count(redaction.regions.len(), "region")),
+        // Whoever shares the new image must know that the conversation still holds the old one.
+        note: Some("The original, with nothing hidden, stays in this conversation."),
         ..Plan::new(asked.images, Making::each(move |picture, work| ops::redact(picture, &redaction, work)))
     })
 }

@@ -4,6 +4,7 @@ mod annotate;
 mod bad_arguments;
 mod combining;
 mod conversions;
+mod corpus;
 mod darkroom;
 mod edits;
 mod files;
