@@ -1,16 +1,14 @@
 //! The plan against what has happened: replays this turn's results and says what comes next.
 
+mod aim;
+
 use super::facts;
-use super::files;
 use super::grammar::Grammar;
-use super::same::same;
 use super::say;
 use super::steps::{Request, Step, Work, request};
-use super::targets::{Chosen, NoTarget, Pick, Wants, choose};
-use super::together::{Needs, several};
 use crate::domain::{Attachment, AttachmentId, ToolCall};
 use crate::providers::{Prompt, PromptMessage};
-use serde_json::{Map, Value, json};
+use aim::Planned;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What to do now.
@@ -64,28 +62,10 @@ enum Progress {
     NoTools,
 }
 
-/// One tool call about to be made, without its id.
-struct Planned {
-    tool: &'static str,
-    inputs: Vec<AttachmentId>,
-    arguments: Value,
-}
-
-/// What a step is done to.
-struct Targets {
-    ids: Vec<AttachmentId>,
-    /// The picture whose edits are repeated.
-    from: Option<AttachmentId>,
-}
-
-impl From<Vec<AttachmentId>> for Targets {
-    fn from(ids: Vec<AttachmentId>) -> Self {
-        Self { ids, from: None }
-    }
-}
-
 struct Run<'a> {
     prompt: &'a Prompt,
+    /// The messages before this turn.
+    earlier: &'a [PromptMessage],
     results: HashMap<&'a str, &'a str>,
     issued: HashSet<&'a str>,
     /// What became of each file in this turn.
@@ -104,6 +84,7 @@ impl<'a> Run<'a> {
     fn new(prompt: &'a Prompt) -> Self {
         let is_user = |message: &PromptMessage| matches!(message, PromptMessage::User { .. });
         let start = prompt.messages.iter().rposition(is_user).map_or(0, |at| at + 1);
+        let earlier = &prompt.messages[..start.saturating_sub(1)];
         let (mut results, mut issued) = (HashMap::new(), HashSet::new());
         for message in &prompt.messages[start..] {
             match message {
@@ -118,6 +99,7 @@ impl<'a> Run<'a> {
         }
         Self {
             prompt,
+            earlier,
             results,
             issued,
             current: HashMap::new(),
@@ -181,125 +163,6 @@ impl<'a> Run<'a> {
     /// What it was when this turn began.
     fn before(&self, id: AttachmentId) -> AttachmentId {
         self.current.iter().find(|(_, now)| **now == id).map_or(id, |(first, _)| *first)
-    }
-
-    fn targets(&mut self, step: &Step) -> Result<Targets, NoTarget> {
-        let focus = &self.prompt.focus;
-        let wants = match step.work {
-            Work::List => return Ok(Vec::new().into()),
-            Work::Combine(needs) => return self.together(step, needs).map(Targets::from),
-            Work::Repeat => {
-                let last = self.last.as_ref().and_then(|last| last.first());
-                let made = last.map(|last| (self.before(*last), *last));
-                let same = same(focus, step.pick.as_ref(), made)?;
-                let ids =
-                    same.images.into_iter().filter(|id| !self.current.contains_key(id)).collect::<Vec<_>>();
-                return if ids.is_empty() {
-                    Err(NoTarget::NoOthers)
-                } else {
-                    Ok(Targets { ids, from: Some(same.from) })
-                };
-            }
-            Work::Edit => Wants::Pictures,
-            Work::Send | Work::Info(_) if step.photos && step.pick.is_some() => Wants::Pictures,
-            Work::Info(Some(_)) => Wants::Pictures,
-            Work::Read => Wants::Text,
-            Work::Send | Work::Info(None) => Wants::Anything,
-        };
-        if let Some(last) = &self.last {
-            let same = match step.pick {
-                None => true,
-                Some(Pick::Them) => last.len() > 1,
-                _ => false,
-            };
-            if same {
-                return Ok(last.clone().into());
-            }
-        }
-        if step.tool == "redo_edit"
-            && step.pick.is_none()
-            && focus.sent.is_empty()
-            && focus.replied.is_empty()
-        {
-            let undone = self.last_undone();
-            if !undone.is_empty() {
-                return Ok(undone.into());
-            }
-        }
-        let Chosen { ids, skipped } = choose(focus, step.pick.as_ref(), wants)?;
-        let remark = say::skipped(skipped);
-        if skipped > 0 && step.work == Work::Edit && !self.remarks.contains(&remark) {
-            self.remarks.push(remark);
-        }
-        Ok(ids.iter().map(|id| self.now(*id)).collect::<Vec<_>>().into())
-    }
-
-    /// The pictures to make one of: what this turn has made so far, if that is enough.
-    fn together(&self, step: &Step, needs: Needs) -> Result<Vec<AttachmentId>, NoTarget> {
-        let whole = matches!(step.pick, None | Some(Pick::All | Pick::Them));
-        let last = self.last.as_ref().filter(|_| whole);
-        match (last.map(Vec::as_slice), needs) {
-            (Some(made), Needs::TwoOrMore) if made.len() > 1 => return Ok(made.to_vec()),
-            (Some(made), Needs::Two) if made.len() == 2 => return Ok(made.to_vec()),
-            (Some([made]), Needs::Two) if self.before(*made) != *made => {
-                return Ok(vec![self.before(*made), *made]);
-            }
-            _ => {}
-        }
-        let pictures = several(&self.prompt.focus, step.pick.as_ref(), needs)?;
-        Ok(pictures.into_iter().map(|id| self.now(id)).collect())
-    }
-
-    /// What an undo went back to, newest first: the newest file is what it went back from.
-    fn last_undone(&self) -> Vec<AttachmentId> {
-        let undone = self.prompt.messages.iter().rev().find_map(|message| match message {
-            PromptMessage::Tool { name, text, .. } if name == "undo_edit" || name == "revert_to_original" => {
-                Some(markers(text))
-            }
-            PromptMessage::Tool { text, .. } if !markers(text).is_empty() => Some(Vec::new()),
-            _ => None,
-        });
-        undone.unwrap_or_default()
-    }
-
-    fn planned(&self, step: &Step, targets: Targets) -> Vec<Planned> {
-        let Targets { ids, from } = targets;
-        let with = |key: &str, value: Value| {
-            let mut arguments: Map<String, Value> = step.arguments.clone();
-            arguments.insert(key.to_owned(), value);
-            if let Some(from) = from {
-                arguments.insert("from".to_owned(), json!(from));
-            }
-            if step.tool == "convert_image" && !arguments.contains_key("format") {
-                let files = ids.iter().filter_map(|id| self.file(self.before(*id)));
-                let types: Vec<&str> = files.map(|file| file.mime_type.as_str()).collect();
-                arguments.insert("format".to_owned(), json!(files::fitting(&types, &step.arguments)));
-            }
-            Value::Object(arguments)
-        };
-        let one = |key: &str| {
-            let arguments = with(key, json!(ids));
-            vec![Planned { tool: step.tool, inputs: ids.clone(), arguments }]
-        };
-        let each = |id: &AttachmentId| {
-            let facts = matches!(step.work, Work::Info(_)) && !self.is_other_file(id);
-            let (tool, arguments) = if facts && (self.has_tool("image_info") || self.prompt.tools.is_empty())
-            {
-                ("image_info", with("images", json!([id])))
-            } else {
-                (step.tool, with("attachment_id", json!(id)))
-            };
-            Planned { tool, inputs: vec![*id], arguments }
-        };
-        match step.work {
-            Work::Edit | Work::Repeat | Work::Combine(_) => one("images"),
-            Work::Send => one("attachment_ids"),
-            Work::List => {
-                let arguments = Value::Object(step.arguments.clone());
-                vec![Planned { tool: step.tool, inputs: Vec::new(), arguments }]
-            }
-            Work::Info(_) | Work::Read => ids.iter().map(each).collect(),
-        }
     }
 
     /// Takes in one result; whether the steps after it still make sense.

@@ -25,9 +25,13 @@ pub fn same(
         let origin = origin_of(file);
         replied.iter().any(|replied| Some(replied.attachment_id) == origin)
     };
-    let newest = || recent.iter().find(|file| is_edit(file));
-    let edited =
-        pointed.or_else(|| recent.iter().filter(|file| is_edit(file)).find(of_replied)).or_else(newest);
+    let edits = || recent.iter().filter(|file| is_edit(file));
+    // "do the same here" means what was done elsewhere, "do the same to the others" what was done here.
+    let meant = match pick {
+        None => edits().find(|file| !of_replied(file)),
+        Some(_) => edits().find(of_replied),
+    };
+    let edited = pointed.or(meant).or_else(|| edits().next());
     let (first, from) = match (made, edited) {
         (Some(made), _) => made,
         (None, Some(edited)) => (origin_of(edited).unwrap_or(edited.attachment_id), edited.attachment_id),

@@ -227,8 +227,7 @@ impl Reading<'_> {
     }
 
     fn highlight(&mut self) {
-        let marked =
-            |m: &Meaning| !matches!(m, Meaning::Numbered) && (is_place(m) || matches!(m, Meaning::Number(_)));
+        let marked = |m: &Meaning| is_place(m) || matches!(m, Meaning::Number(_));
         if self.clause.has(|m| *m == Meaning::Numbered) && !self.clause.has(marked) {
             return self.note(
                 "What should I number? Say “highlight the top left and the bottom right and number them”.",

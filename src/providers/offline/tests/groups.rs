@@ -171,6 +171,9 @@ fn the_same_is_done_to_the_others() {
         let new = Focus { sent: photos("n"), ..edited_album(said) };
         assert_eq!(play(new).calls, "repeat n from e2", "{said}");
     }
+    let mut here = to_photo("c", "do the same here");
+    here.recent.insert(0, made("f1", "c"));
+    assert_eq!(play(here).calls, "repeat c from e2", "what was done elsewhere");
     assert_eq!(play(edited_album("do the same to the others")).text, "Done with 2 photos: did the same.");
     assert!(play(edited_album("do the same")).text.starts_with("To which photos?"));
     let nothing =
@@ -191,7 +194,7 @@ fn the_same_in_one_breath() {
 }
 
 #[test]
-fn redo_without_a_reply_goes_forward_from_what_undo_went_back_to() {
+fn without_a_reply_what_undo_went_back_to_is_meant() {
     let focus = Focus {
         said: "redo".into(),
         recent: vec![made("a1", "a"), photos("a").remove(0)],
@@ -204,7 +207,13 @@ fn redo_without_a_reply_goes_forward_from_what_undo_went_back_to() {
         text: format!("Went back.\n[Attachment ID: {}]", id("a")),
     };
     asked.messages.insert(0, undone);
-    assert_eq!(play_with(asked, pretend).calls, "redo a");
+    assert_eq!(play_with(asked.clone(), pretend).calls, "redo a");
+    asked.focus.said = "flip it".into();
+    assert_eq!(play_with(asked.clone(), pretend).calls, "flip a horizontal", "what was shown last");
+    let newer = format!("look\n[Attachment ID: {}]", id("n"));
+    asked.messages.insert(1, PromptMessage::User { text: newer, images: Vec::new() });
+    asked.focus.recent.insert(0, photos("n").remove(0));
+    assert_eq!(play_with(asked, pretend).calls, "flip n horizontal", "unless something came since");
 }
 
 #[test]
@@ -237,4 +246,26 @@ fn without_image_info_the_other_tool_tells_what_it_knows() {
     let mut asked = prompt(reply_to_a("info"));
     asked.tools.retain(|tool| tool.name != "image_info");
     assert_eq!(play_with(asked, pretend).calls, "get a");
+}
+
+#[test]
+fn everything_the_readme_says_one_can_say_is_understood() {
+    let readme = include_str!("../../../../README.md");
+    let table =
+        readme.split("## What you can say").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let rows = table.lines().filter(|line| line.starts_with("| "));
+    let said: Vec<&str> = rows.flat_map(|row| row.split('*').skip(1).step_by(2)).collect();
+    assert!(said.len() > 30, "{said:?}");
+    for said in said {
+        let pictures = Focus {
+            replied: photos("a"),
+            album: photos("a b"),
+            recent: [vec![made("e1", "a")], photos("b a")].concat(),
+            ..edited_album(said)
+        };
+        let text = Focus { said: said.into(), replied: vec![file("t", "text/plain")], ..Focus::default() };
+        let played = play(pictures);
+        let understood = !played.calls.is_empty() || !play(text).calls.is_empty();
+        assert!(understood && !played.text.contains("didn't understand"), "{said}: {}", played.text);
+    }
 }
