@@ -90,7 +90,7 @@ fn an_unknown_key_is_named_with_its_line() {
     assert_eq!(
         refusal("\nfrobnicate: 1\n"),
         "config.yaml line 2: unknown key frobnicate; allowed here: telegram, database, attachments, history, \
-         web, agents, providers, limits"
+         web, agents, providers, images, limits"
     );
     let nested = refusal("agents:\n  helper:\n    provder: auto\n");
     assert_eq!(nested, "config.yaml line 3: unknown key agents.helper.provder; did you mean provider?");

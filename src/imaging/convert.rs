@@ -21,7 +21,7 @@ const GIF_MAX_SIDE: u32 = 65_535;
 /// What surrounds a block in a file, at most.
 const CHUNK: u64 = 64;
 /// A picture smaller than this is no longer one.
-const SMALLEST_SIDE: u32 = 16;
+const SMALLEST_SIDE: u32 = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -39,7 +39,7 @@ async fn unknown_names_are_refused_with_those_that_are_allowed() {
     says(
         "rotate_image",
         json!({"images": [ID], "degree": 90}),
-        "degree is not an argument of this tool. Did you mean degrees? Allowed: degrees, images.",
+        "degree is not an argument of this tool. Did you mean degrees? Allowed: degrees, images, straighten.",
     )
     .await;
     says(

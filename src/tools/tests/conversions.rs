@@ -38,10 +38,10 @@ async fn settings_that_do_not_go_together_are_refused_by_name() {
             json!({"format": "webp", "lossless": true, "quality": 5}),
             "quality does not apply to lossless webp",
         ),
-        (json!({"format": "avif"}), "format is \"avif\""),
+        (json!({"format": "avif"}), "format is the text \"avif\""),
         (json!({"format": "jpeg", "quality": 0}), "quality is 0"),
         (json!({"format": "jpeg", "max_kb": -3}), "max_kb is -3"),
-        (json!({"format": "jpeg", "metadata": "some"}), "metadata is \"some\""),
+        (json!({"format": "jpeg", "metadata": "some"}), "metadata is the text \"some\""),
         (json!({}), "format is missing"),
     ] {
         let mut arguments = extra;
