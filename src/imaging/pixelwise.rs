@@ -29,7 +29,7 @@ pub(super) fn set_color<S: Sample, const N: usize>(pixel: &mut [S; N], color: [f
 
 /// 1 where there is no alpha.
 pub(super) fn alpha<S: Sample, const N: usize>(pixel: &[S; N]) -> f32 {
-    if N % 2 == 0 { pixel[N - 1].to_unit() } else { 1.0 }
+    if N.is_multiple_of(2) { pixel[N - 1].to_unit() } else { 1.0 }
 }
 
 pub(super) fn mix(from: f32, to: f32, share: f32) -> f32 {

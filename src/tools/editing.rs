@@ -118,6 +118,8 @@ pub(super) async fn carry_out(
     files: Vec<Result<Attachment, Failure>>,
 ) -> Result<ToolResult, ToolError> {
     let unwritten = writing::note(context.darkroom.fonts(), &plan.writes)?;
+    // What is made may become a file much later; whether there is room for one is asked now.
+    context.attachments.check_room(context.scope.conversation(), "the new image", 1).await?;
     let edit = Edit {
         context,
         recipe,

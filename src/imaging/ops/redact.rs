@@ -80,7 +80,7 @@ fn covered(region: Region, (width, height): (u32, u32)) -> PixelRect {
 }
 
 fn make_opaque<S: Sample, const N: usize>(pixel: &mut [S; N]) {
-    if N % 2 == 0
+    if N.is_multiple_of(2)
         && let Some(alpha) = pixel.last_mut()
     {
         *alpha = S::from_unit(1.0);

@@ -99,10 +99,7 @@ impl Fonts {
                 if is_joiner(character) && writable.ends_with(char::is_alphanumeric) {
                     writable.push(character);
                 }
-            } else if character.is_whitespace() {
-                end(&mut run);
-                writable.push(character);
-            } else if known {
+            } else if known || character.is_whitespace() {
                 end(&mut run);
                 writable.push(character);
             } else {

@@ -236,7 +236,7 @@ async fn a_picture_from_a_phone_is_edited_upright_and_loses_its_position() {
 async fn a_full_conversation_says_so_instead_of_keeping_more() {
     let world = World::new().await;
     let image = world.sends_image("photo_rocket.jpg").await;
-    let full = Limits { max_conversation_bytes: 113_000, ..world.context.attachments.limits() };
+    let full = Limits { max_conversation_bytes: 112_525, ..world.context.attachments.limits() };
     let context = ToolContext {
         attachments: Attachments::new(world.context.store.clone(), world.objects.clone(), full),
         ..world.context.clone()

@@ -93,7 +93,7 @@ async fn wishes_that_make_no_sense_are_told_apart() {
         (
             "filter_image",
             json!({"filter": "duotone", "colors": ["red"]}),
-            "colors has 1 item, but must be a list of 2",
+            "colors has 1 item, but must be a list of exactly 2",
         ),
         (
             "filter_image",

@@ -31,7 +31,7 @@ impl Levels {
         let shade = |index: usize| index as f32 / last as f32;
         let (black, white) = (shade(low), shade(high));
         let range = white - black;
-        if range < FLAT || range > 0.995 {
+        if !(FLAT..=0.995).contains(&range) {
             return None;
         }
         // Too little to fill the whole range: what is missing is left free at both ends as it was.
