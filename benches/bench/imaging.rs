@@ -2,14 +2,16 @@
 //! turns. Peak memory is taken in processes of their own.
 
 use super::{
+    imaging_chain::Thread,
     imaging_peers::{PEERS, Peers, TURBO},
     program::memory_of,
     report::{Section, Unit, median},
 };
 use anyhow::{Context as _, anyhow, bail};
-use image::{RgbImage, imageops::FilterType};
+use bytes::Bytes;
+use image::imageops::FilterType;
 use libjpeg_turbo_rs::{Encoder, PixelFormat, decompress_to};
-use photothread::imaging::{self, Picture, Region, Work, ops};
+use photothread::imaging::{self, Picture, Region, Sources, Work, ops};
 use rustix::time::{ClockId, clock_gettime};
 use std::{fmt::Write as _, fs, hint::black_box, path::Path, process::Command};
 
@@ -38,7 +40,7 @@ const PHOTOS: [Photo; 2] = [
 const EDITS: [(&str, f64); 6] =
     [("highlight", 1.25), ("blur", 1.25), ("crop", 1.25), ("rotate", 1.6), ("resize", 1.6), ("collage", 1.6)];
 
-pub fn measure() -> anyhow::Result<Section> {
+pub async fn measure() -> anyhow::Result<Section> {
     let folder = tempfile::tempdir()?;
     for photo in &PHOTOS {
         fs::write(folder.path().join(format!("{}.jpg", photo.name)), made(photo)?)?;
@@ -82,9 +84,18 @@ pub fn measure() -> anyhow::Result<Section> {
         Some(peak) => section.note("the same of Pillow, highlight", Unit::Megabytes, peak),
         None => section.remark("the same of Pillow, highlight", "missing here"),
     }
-    let photo = fs::read(&large)?;
-    let ratio = one_to_many(|| in_a_row(&photo, 1), || in_a_row(&photo, 5))?;
-    section.at_most("five edits in a row ÷ one", Unit::Times, 1.5, ratio);
+    let thread = Thread::open(fs::read(&large)?).await?;
+    let mut ratios = Vec::new();
+    for _ in 0..ROUNDS {
+        let one = thread.turn(1).await?;
+        ratios.push(thread.turn(5).await? / one);
+    }
+    section.at_most(
+        "highlight, blur, rotate, crop and resize in one message ÷ highlight alone",
+        Unit::Times,
+        1.5,
+        median(&mut ratios),
+    );
     Ok(section)
 }
 
@@ -149,19 +160,6 @@ fn compare(
     Ok(table)
 }
 
-/// `one` and `many` in turns.
-fn one_to_many(
-    one: impl Fn() -> anyhow::Result<Vec<u8>>,
-    many: impl Fn() -> anyhow::Result<Vec<u8>>,
-) -> anyhow::Result<f64> {
-    let mut ratios = Vec::new();
-    for _ in 0..ROUNDS {
-        let alone = timed(&one)?;
-        ratios.push(timed(&many)? / alone);
-    }
-    Ok(median(&mut ratios))
-}
-
 fn shown(ratios: &mut [f64]) -> String {
     let middle = median(ratios);
     match ratios {
@@ -173,13 +171,14 @@ fn shown(ratios: &mut [f64]) -> String {
 
 /// Processor time in milliseconds, of all threads.
 fn timed(work: impl FnOnce() -> anyhow::Result<Vec<u8>>) -> anyhow::Result<f64> {
-    let spent = || {
-        let time = clock_gettime(ClockId::ProcessCPUTime);
-        time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
-    };
-    let since = spent();
+    let since = processor_millis();
     black_box(work()?);
-    Ok(spent() - since)
+    Ok(processor_millis() - since)
+}
+
+pub fn processor_millis() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
 }
 
 /// With the noise a camera would add: an enlarged picture alone would be too easy to encode.
@@ -189,7 +188,7 @@ fn made(photo: &Photo) -> anyhow::Result<Vec<u8>> {
     let mut seed = 1u32;
     let mut random = || {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (seed >> 29) as i16
+        (seed >> 28) as i16
     };
     for value in pixels.iter_mut() {
         *value = (i16::from(*value) + random() - random()).clamp(0, 255) as u8;
@@ -255,30 +254,14 @@ fn blurred(picture: Picture, work: &Work) -> anyhow::Result<Picture> {
 }
 
 fn collage(bytes: &[u8], work: &Work) -> anyhow::Result<Picture> {
-    let mut sheet = RgbImage::new(2048, 1536);
-    let cell = ops::ResizeTo::new(Some(1024.0), Some(768.0), None, None, None)?;
-    for index in 0..4 {
-        let small = ops::resize(imaging::decode(bytes, work)?, cell, work)?;
-        let small = small.pixels().as_rgb8().context("a photo is in colour")?;
-        image::imageops::replace(&mut sheet, small, index % 2 * 1024, index / 2 * 768);
-    }
-    Ok(Picture::new(sheet.into(), imaging::Format::Jpeg))
-}
-
-/// The first so many of five edits, as a chain of tools does them: decoded once, encoded once.
-fn in_a_row(bytes: &[u8], edits: usize) -> anyhow::Result<Vec<u8>> {
-    let work = Work::default();
-    let mut picture = imaging::decode(bytes, &work)?;
-    for edit in 0..edits {
-        picture = match edit {
-            0 => highlighted(picture, &work)?,
-            1 => blurred(picture, &work)?,
-            2 => ops::flip(picture, ops::Axis::Horizontal)?,
-            3 => ops::rotate(picture, 90.0, ops::Corners::Kept, &work)?,
-            _ => highlighted(picture, &work)?,
-        };
-    }
-    let made = imaging::encode(&picture)?.bytes;
-    imaging::reuse(picture);
-    Ok(made)
+    let sources = Sources::new(vec![Bytes::copy_from_slice(bytes); 4]);
+    let wanted = ops::Collage {
+        layout: ops::CollageLayout::Grid,
+        columns: None,
+        longest: Some(2048),
+        gap: Some(0),
+        background: ops::Background::default(),
+        captions: Vec::new(),
+    };
+    ops::collage(&sources, &wanted, work).map_err(|unusable| anyhow!("{unusable:?}"))
 }

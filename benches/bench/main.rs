@@ -7,6 +7,7 @@ mod build;
 mod context;
 mod fill;
 mod imaging;
+mod imaging_chain;
 mod imaging_peers;
 mod latency;
 mod model;
@@ -55,7 +56,7 @@ async fn measure(name: &str) -> anyhow::Result<Section> {
         "latency" => latency::measure().await,
         "stuck" => latency::measure_beside_a_stuck_chat().await,
         "context" => context::measure().await,
-        "imaging" => imaging::measure(),
+        "imaging" => imaging::measure().await,
         _ => build::measure(),
     }
 }

@@ -2,40 +2,32 @@
 //! Nothing here knows of chats, stores, tools or async; callers put it on a blocking thread.
 
 mod blur;
+mod codecs;
 mod color;
-mod convert;
-mod decode;
-mod encode;
 mod error;
 mod film;
-mod format;
 mod geometry;
-mod header;
-#[cfg(feature = "heic")]
-mod heic;
 pub mod info;
-mod jpeg;
-mod metadata;
 pub mod ops;
 mod paint;
 mod palette;
 mod picture;
 mod pixelwise;
-mod probe;
-mod profile;
-mod quality;
 mod region;
-mod segments;
-mod shortcut;
 mod sources;
 mod spare;
-mod strip;
 #[cfg(test)]
 mod tests;
 mod text;
 mod view;
 mod work;
 
+#[cfg(feature = "heic")]
+use codecs::heic;
+use codecs::{
+    convert, decode, encode, format, header, jpeg, metadata, probe, profile, quality, segments, shortcut,
+    strip,
+};
 pub use color::Color;
 pub use convert::{Conversion, Metadata, Target, convert};
 pub use decode::{Limits, decode};

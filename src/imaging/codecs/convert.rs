@@ -6,10 +6,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use image::DynamicImage;
 use serde::Deserialize;
 
-use super::encode::{self, JPEG_MAX_SIDE, fitted};
-use super::ops::{ResizeTo, resized};
-use super::probe::read_header;
-use super::{Encoded, Format, ImagingError, Picture, Work, decode, metadata, palette, profile, strip};
+use crate::imaging::encode::{self, JPEG_MAX_SIDE, fitted};
+use crate::imaging::ops::{ResizeTo, resized};
+use crate::imaging::probe::read_header;
+use crate::imaging::{
+    Encoded, Format, ImagingError, Picture, Work, decode, metadata, palette, profile, strip,
+};
 
 /// Worse than this shows; a smaller picture then looks better than a coarser one.
 const COARSEST: u8 = 35;
@@ -21,7 +23,7 @@ const GIF_MAX_SIDE: u32 = 65_535;
 /// What surrounds a block in a file, at most.
 const CHUNK: u64 = 64;
 /// A picture smaller than this is no longer one.
-const SMALLEST_SIDE: u32 = 64;
+const SMALLEST_SIDE: u32 = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -160,7 +162,7 @@ fn prepared(picture: Picture, to: Target, notes: &mut Vec<String>) -> Result<Pic
     if to != Target::Jpeg || !picture.has_alpha() {
         return Ok(picture);
     }
-    let hidden = !super::view::is_opaque(&picture.pixels);
+    let hidden = !crate::imaging::view::is_opaque(&picture.pixels);
     if hidden {
         notes.push("JPEG has no transparency: what shone through is white now".to_owned());
     }

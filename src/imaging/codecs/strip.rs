@@ -4,11 +4,11 @@
 use img_parts::webp::{CHUNK_EXIF, CHUNK_XMP, WebP};
 use img_parts::{Bytes, ImageEXIF as _};
 
-use super::Format;
-use super::segments::{APP0, APP1, APP2, APP14, APP15, COMMENT, SCAN, segments};
+use crate::imaging::Format;
+use crate::imaging::segments::{APP0, APP1, APP2, APP14, APP15, COMMENT, SCAN, segments};
 
 /// None for what is not built as its format says it should be: then it must be made anew.
-pub(super) fn without_metadata(bytes: &[u8], format: Format) -> Option<Vec<u8>> {
+pub(in crate::imaging) fn without_metadata(bytes: &[u8], format: Format) -> Option<Vec<u8>> {
     match format {
         Format::Jpeg => jpeg(bytes),
         Format::Png => png(bytes),

@@ -6,9 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, ImageResult};
 
-use super::probe::{read_header, refused};
-use super::quality::Compression;
-use super::{Format, ImagingError, Picture, Work, geometry, jpeg, metadata, profile};
+use crate::imaging::probe::{read_header, refused};
+use crate::imaging::quality::Compression;
+use crate::imaging::{Format, ImagingError, Picture, Work, geometry, jpeg, metadata, profile};
 
 /// How large a picture may be, opened or made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Limits {
         Ok(())
     }
 
-    pub(super) fn for_decoder(&self) -> image::Limits {
+    pub(in crate::imaging) fn for_decoder(&self) -> image::Limits {
         let mut limits = image::Limits::default();
         limits.max_image_width = Some(self.max_side);
         limits.max_image_height = Some(self.max_side);
@@ -48,7 +48,7 @@ pub fn decode(bytes: &[u8], work: &Work) -> Result<Picture, ImagingError> {
 }
 
 /// At least so many rows from the top of a picture that is stored upright, and all of them where that is no faster.
-pub(super) fn decode_top(bytes: &[u8], rows: u32, work: &Work) -> Result<Picture, ImagingError> {
+pub(in crate::imaging) fn decode_top(bytes: &[u8], rows: u32, work: &Work) -> Result<Picture, ImagingError> {
     decode_rows(bytes, Some(rows), work)
 }
 
@@ -98,7 +98,7 @@ fn codec(format: Format) -> Option<ImageFormat> {
 }
 
 #[cfg(feature = "heic")]
-use super::heic::read as read_heic;
+use crate::imaging::heic::read as read_heic;
 
 #[cfg(not(feature = "heic"))]
 fn read_heic(_: &[u8], _: &Work) -> Result<(DynamicImage, Option<Vec<u8>>), ImagingError> {

@@ -60,7 +60,7 @@ impl Format {
         }
     }
 
-    /// Whether [`decode`](super::decode) can open it.
+    /// Whether [`decode`](crate::imaging::decode) can open it.
     pub fn editable(self) -> bool {
         match self {
             Self::Heic => cfg!(feature = "heic"),

@@ -10,11 +10,11 @@ use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-use super::{Limits, spare};
+use crate::imaging::{Limits, spare};
 
 /// The pixels as stored, and the colour profile. Of what `rows` tells, if anything, at least so many rows from the
 /// top, where the file can be read in part.
-pub(super) fn read(
+pub(in crate::imaging) fn read(
     bytes: &[u8],
     rows: Option<u32>,
     limits: &Limits,

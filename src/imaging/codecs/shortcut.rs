@@ -2,10 +2,10 @@
 
 use image::metadata::Orientation;
 
-use super::decode::{decode, decode_top};
-use super::ops::{CropTo, crop};
-use super::probe::read_header;
-use super::{ImagingError, Picture, Work, geometry};
+use crate::imaging::decode::{decode, decode_top};
+use crate::imaging::ops::{CropTo, crop};
+use crate::imaging::probe::read_header;
+use crate::imaging::{ImagingError, Picture, Work, geometry};
 
 /// The same as decoding and cropping, without the rows below the crop.
 pub fn crop_file(bytes: &[u8], to: CropTo, work: &Work) -> Result<Picture, ImagingError> {

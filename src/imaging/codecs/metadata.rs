@@ -8,14 +8,14 @@ use image::codecs::{jpeg::JpegDecoder, png::PngDecoder, webp::WebPDecoder};
 use image::{ImageDecoder, ImageResult};
 use img_parts::{Bytes, DynImage, ImageEXIF as _, ImageICC as _};
 
-use super::{Encoded, Format, ImagingError};
+use crate::imaging::{Encoded, Format, ImagingError};
 
 /// What fits into one segment of a JPEG.
 const LARGEST_BLOCK: usize = 65_500;
 const ORIENTATION: u16 = 0x0112;
 
 /// As a TIFF structure, without the prefix that some files add.
-pub(super) fn exif_block(bytes: &[u8], format: Format) -> Option<Vec<u8>> {
+pub(in crate::imaging) fn exif_block(bytes: &[u8], format: Format) -> Option<Vec<u8>> {
     let reader = Cursor::new(bytes);
     let block = catch_unwind(AssertUnwindSafe(|| -> ImageResult<Option<Vec<u8>>> {
         Ok(match format {
@@ -25,7 +25,7 @@ pub(super) fn exif_block(bytes: &[u8], format: Format) -> Option<Vec<u8>> {
             // The file itself is such a structure.
             Format::Tiff => Some(bytes.to_vec()),
             #[cfg(feature = "heic")]
-            Format::Heic => super::heic::exif(bytes),
+            Format::Heic => crate::imaging::heic::exif(bytes),
             _ => None,
         })
     }));
@@ -36,7 +36,7 @@ pub(super) fn exif_block(bytes: &[u8], format: Format) -> Option<Vec<u8>> {
 
 /// The same block for pixels that are already upright: no turn is asked for any more, and the small preview, which
 /// was not turned, is unlinked.
-pub(super) fn upright(mut block: Vec<u8>) -> Option<Vec<u8>> {
+pub(in crate::imaging) fn upright(mut block: Vec<u8>) -> Option<Vec<u8>> {
     let little = block.starts_with(b"II");
     let u16_at = |block: &[u8], at: usize| -> Option<u16> {
         let pair: [u8; 2] = block.get(at..at.checked_add(2)?)?.try_into().ok()?;
@@ -61,7 +61,7 @@ pub(super) fn upright(mut block: Vec<u8>) -> Option<Vec<u8>> {
 }
 
 /// A block that fits another file. That of a TIFF is the whole file, pixels and all: only its fields are taken.
-pub(super) fn portable(bytes: &[u8], format: Format) -> Option<Vec<u8>> {
+pub(in crate::imaging) fn portable(bytes: &[u8], format: Format) -> Option<Vec<u8>> {
     let block = exif_block(bytes, format)?;
     let block = if format == Format::Tiff { fields_only(block)? } else { upright(block)? };
     Some(block).filter(|block| block.len() <= LARGEST_BLOCK)
@@ -88,7 +88,7 @@ fn fields_only(tiff: Vec<u8>) -> Option<Vec<u8>> {
     (!told.is_empty()).then(|| block.into_inner())
 }
 
-pub(super) fn read_block(block: Vec<u8>) -> Option<exif::Exif> {
+pub(in crate::imaging) fn read_block(block: Vec<u8>) -> Option<exif::Exif> {
     catch_unwind(|| {
         let mut reader = exif::Reader::new();
         reader.continue_on_error(true);
@@ -103,7 +103,7 @@ pub(super) fn read_block(block: Vec<u8>) -> Option<exif::Exif> {
 }
 
 /// The colour profile of a TIFF, which `image` does not find in every file.
-pub(super) fn tiff_profile(bytes: &[u8]) -> Option<Vec<u8>> {
+pub(in crate::imaging) fn tiff_profile(bytes: &[u8]) -> Option<Vec<u8>> {
     const PROFILE: Tag = Tag(exif::Context::Tiff, 0x8773);
     match &read_block(bytes.to_vec())?.get_field(PROFILE, In::PRIMARY)?.value {
         exif::Value::Undefined(profile, _) | exif::Value::Byte(profile) => Some(profile.clone()),
@@ -112,14 +112,14 @@ pub(super) fn tiff_profile(bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Whether the block says where the picture was taken.
-pub(super) fn has_position(exif: &exif::Exif) -> bool {
+pub(in crate::imaging) fn has_position(exif: &exif::Exif) -> bool {
     [Tag::GPSLatitude, Tag::GPSLongitude, Tag::GPSDestLatitude]
         .iter()
         .any(|tag| exif.get_field(*tag, In::PRIMARY).is_some())
 }
 
 /// Puts a block and a profile into a file of ours. A format without a place for them is left as it is.
-pub(super) fn written_into(
+pub(in crate::imaging) fn written_into(
     encoded: Encoded,
     exif: Option<Vec<u8>>,
     icc: Option<&[u8]>,

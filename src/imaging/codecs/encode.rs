@@ -7,11 +7,11 @@ use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{DynamicImage, ImageEncoder};
 use libjpeg_turbo_rs::{Encoder, PixelFormat, Subsampling};
 
-use super::quality::Chroma;
-use super::{Format, ImagingError, Picture, profile};
+use crate::imaging::quality::Chroma;
+use crate::imaging::{Format, ImagingError, Picture, profile};
 
 /// The largest side a JPEG file can state.
-pub(super) const JPEG_MAX_SIDE: u32 = 65_500;
+pub(in crate::imaging) const JPEG_MAX_SIDE: u32 = 65_500;
 /// Up to a large screenshot.
 const THOROUGH_PIXELS: u64 = 2_100_000;
 
@@ -26,7 +26,7 @@ pub struct Encoded {
 }
 
 impl Encoded {
-    pub(super) fn new(bytes: Vec<u8>, format: Format) -> Self {
+    pub(in crate::imaging) fn new(bytes: Vec<u8>, format: Format) -> Self {
         Self { bytes, mime: format.mime(), extension: format.extension(), note: None }
     }
 }
@@ -39,7 +39,7 @@ pub fn encode(picture: &Picture) -> Result<Encoded, ImagingError> {
 }
 
 /// Alpha, if any, is dropped: callers that care choose PNG.
-pub(super) fn jpeg(picture: &Picture, quality: u8) -> Result<Encoded, ImagingError> {
+pub(in crate::imaging) fn jpeg(picture: &Picture, quality: u8) -> Result<Encoded, ImagingError> {
     let (fitted, profile) = fitted(picture);
     let source = fitted.as_ref().unwrap_or(&picture.pixels);
     let converted;
@@ -71,7 +71,7 @@ pub(super) fn jpeg(picture: &Picture, quality: u8) -> Result<Encoded, ImagingErr
     Ok(Encoded::new(bytes, Format::Jpeg))
 }
 
-pub(super) fn png(picture: &Picture) -> Result<Encoded, ImagingError> {
+pub(in crate::imaging) fn png(picture: &Picture) -> Result<Encoded, ImagingError> {
     let (fitted, profile) = fitted(picture);
     let mut bytes = Vec::new();
     // The crate's own fast setting makes screenshots four times larger than its lowest level of deflate does, and
@@ -89,7 +89,7 @@ pub(super) fn png(picture: &Picture) -> Result<Encoded, ImagingError> {
 
 /// The profile to write along, and, where an edit made the picture's own unfit, other pixels that look right
 /// without it.
-pub(super) fn fitted(picture: &Picture) -> (Option<DynamicImage>, Option<&[u8]>) {
+pub(in crate::imaging) fn fitted(picture: &Picture) -> (Option<DynamicImage>, Option<&[u8]>) {
     match picture.icc.as_deref() {
         Some(fitting) if profile::fits(fitting, &picture.pixels) => (None, Some(fitting)),
         Some(other) => (profile::grays_to_srgb(&picture.pixels, other), None),

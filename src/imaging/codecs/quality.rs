@@ -1,10 +1,10 @@
 //! How a picture was compressed when it came, so that what is made of it loses little more and grows little.
 
-use super::Format;
-use super::segments::{QUANTISATION, SCAN, segments};
+use crate::imaging::Format;
+use crate::imaging::segments::{QUANTISATION, SCAN, segments};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Compression {
+pub(in crate::imaging) enum Compression {
     Lossless,
     /// As photos are.
     Lossy,
@@ -12,14 +12,14 @@ pub(super) enum Compression {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct JpegTraits {
+pub(in crate::imaging) struct JpegTraits {
     /// On the scale of libjpeg, 1 to 100; where other tables were used, the nearest.
     pub quality: u8,
     pub chroma: Chroma,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Chroma {
+pub(in crate::imaging) enum Chroma {
     /// One colour sample per pixel (4:4:4): thin coloured lines stay sharp.
     Full,
     /// Fewer colour samples than pixels, as cameras do.

@@ -5,11 +5,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use heic_decoder::{ColorInfo, DecodedImage, HeifError};
 use image::{DynamicImage, ImageBuffer};
 
-use super::{Format, ImagingError, Limits, Work, profile};
+use crate::imaging::{Format, ImagingError, Limits, Work, profile};
 
 /// Upright pixels and their colour profile. The container's own crop, rotation and mirroring are applied; the
 /// orientation that Exif repeats is not, as the standard has it.
-pub(super) fn read(bytes: &[u8], work: &Work) -> Result<(DynamicImage, Option<Vec<u8>>), ImagingError> {
+pub(in crate::imaging) fn read(
+    bytes: &[u8],
+    work: &Work,
+) -> Result<(DynamicImage, Option<Vec<u8>>), ImagingError> {
     catch_unwind(AssertUnwindSafe(|| read_unguarded(bytes, work)))
         .map_err(|_| damaged("the decoder panicked"))?
 }
@@ -25,12 +28,12 @@ fn read_unguarded(bytes: &[u8], work: &Work) -> Result<(DynamicImage, Option<Vec
     Ok((to_pixels(&decoded).map_err(refuse)?, icc))
 }
 
-pub(super) fn exif(bytes: &[u8]) -> Option<Vec<u8>> {
+pub(in crate::imaging) fn exif(bytes: &[u8]) -> Option<Vec<u8>> {
     catch_unwind(|| heic_decoder::read_metadata(bytes)).ok()?.ok()?.exif
 }
 
 /// Bits per channel, as stored.
-pub(super) fn depth(bytes: &[u8]) -> Option<u32> {
+pub(in crate::imaging) fn depth(bytes: &[u8]) -> Option<u32> {
     Some(catch_unwind(|| heic_decoder::probe(bytes)).ok()?.ok()?.bit_depth_luma)
 }
 

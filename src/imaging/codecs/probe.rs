@@ -7,8 +7,8 @@ use image::codecs::{bmp::BmpDecoder, tiff::TiffDecoder, webp::WebPDecoder};
 use image::metadata::Orientation;
 use image::{ImageDecoder, ImageResult};
 
-use super::header::{self, Stored};
-use super::{Format, ImagingError};
+use crate::imaging::header::{self, Stored};
+use crate::imaging::{Format, ImagingError};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Probe {
@@ -20,7 +20,7 @@ pub struct Probe {
     pub alpha: bool,
 }
 
-/// Says nothing about whether the pixels decode: only [`decode`](super::decode) knows that.
+/// Says nothing about whether the pixels decode: only [`decode`](crate::imaging::decode) knows that.
 pub fn probe(bytes: &[u8]) -> Result<Probe, ImagingError> {
     let (format, stored) = read_header(bytes)?;
     let (width, height) = match stored.orientation {
@@ -33,7 +33,7 @@ pub fn probe(bytes: &[u8]) -> Result<Probe, ImagingError> {
     Ok(Probe { format, width, height, animated: stored.animated, alpha: stored.alpha })
 }
 
-pub(super) fn read_header(bytes: &[u8]) -> Result<(Format, Stored), ImagingError> {
+pub(in crate::imaging) fn read_header(bytes: &[u8]) -> Result<(Format, Stored), ImagingError> {
     let format = Format::sniff(bytes).ok_or(ImagingError::NotAnImage)?;
     let damaged = |detail: &str| ImagingError::Damaged { format, detail: detail.to_owned() };
     let stored = match format {
@@ -81,7 +81,7 @@ fn describe(decoder: &impl ImageDecoder, orientation: Orientation) -> Stored {
 }
 
 /// A decoder's refusal, by what the owner of the file can do about it.
-pub(super) fn refused(format: Format, error: image::ImageError) -> ImagingError {
+pub(in crate::imaging) fn refused(format: Format, error: image::ImageError) -> ImagingError {
     match error {
         image::ImageError::Unsupported(_) => ImagingError::NotEditableYet { format },
         other => ImagingError::Damaged { format, detail: other.to_string() },

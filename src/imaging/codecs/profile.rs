@@ -12,19 +12,19 @@ use moxcms::{
 
 /// A profile is copied into what we write, so it must at least look like one: a header with its signature, and
 /// no more bytes than a colour profile has use for.
-pub(super) fn is_plausible(profile: &[u8]) -> bool {
+pub(in crate::imaging) fn is_plausible(profile: &[u8]) -> bool {
     (128..=4 << 20).contains(&profile.len()) && profile[36..40] == *b"acsp"
 }
 
 /// A profile describes pixels of one kind: a CMYK profile on the RGB we decoded to, or a gray one on a picture
 /// that gained colour, would be wrong.
-pub(super) fn fits(profile: &[u8], pixels: &DynamicImage) -> bool {
+pub(in crate::imaging) fn fits(profile: &[u8], pixels: &DynamicImage) -> bool {
     let wanted: &[u8] = if pixels.color().has_color() { b"RGB " } else { b"GRAY" };
     profile.get(16..20) == Some(wanted)
 }
 
 /// Its name, as in "Display P3".
-pub(super) fn name(profile: &[u8]) -> Option<String> {
+pub(in crate::imaging) fn name(profile: &[u8]) -> Option<String> {
     let name = match guarded(|| parse(profile)?.description)? {
         ProfileText::PlainString(text) => text,
         ProfileText::Localizable(texts) => texts.into_iter().next()?.value,
@@ -35,7 +35,7 @@ pub(super) fn name(profile: &[u8]) -> Option<String> {
 }
 
 /// For files that name their colours by the codes of ITU-T H.273 instead. None where that is sRGB or unknown.
-pub(super) fn from_codes(primaries: u16, transfer: u16) -> Option<Vec<u8>> {
+pub(in crate::imaging) fn from_codes(primaries: u16, transfer: u16) -> Option<Vec<u8>> {
     const USUAL_TRANSFERS: [u16; 6] = [1, 2, 6, 13, 14, 15];
     let usual = USUAL_TRANSFERS.contains(&transfer);
     let made = match primaries {
@@ -53,7 +53,7 @@ pub(super) fn from_codes(primaries: u16, transfer: u16) -> Option<Vec<u8>> {
 
 /// The pixels as sRGB shows them, where a profile of the other kind says how bright each gray is meant. None where
 /// nothing would change: most profiles agree with sRGB on gray.
-pub(super) fn grays_to_srgb(pixels: &DynamicImage, profile: &[u8]) -> Option<DynamicImage> {
+pub(in crate::imaging) fn grays_to_srgb(pixels: &DynamicImage, profile: &[u8]) -> Option<DynamicImage> {
     if !matches!(profile.get(16..20), Some(b"GRAY" | b"RGB ")) {
         return None;
     }
@@ -83,7 +83,7 @@ pub(super) fn grays_to_srgb(pixels: &DynamicImage, profile: &[u8]) -> Option<Dyn
 
 /// The pixels with 8 bits per channel as sRGB shows them, for files that cannot carry a profile. None where that
 /// cannot be told.
-pub(super) fn to_srgb(pixels: &DynamicImage, profile: &[u8]) -> Option<DynamicImage> {
+pub(in crate::imaging) fn to_srgb(pixels: &DynamicImage, profile: &[u8]) -> Option<DynamicImage> {
     if !pixels.color().has_color() {
         return grays_to_srgb(pixels, profile);
     }

@@ -1,18 +1,18 @@
 //! The segments of a JPEG file, one after the other up to its end. What lies behind that end (the further
 //! pictures of phones that append a gain map or a depth map) is never reached.
 
-pub(super) const APP0: u8 = 0xE0;
-pub(super) const APP1: u8 = 0xE1;
-pub(super) const APP2: u8 = 0xE2;
-pub(super) const APP14: u8 = 0xEE;
-pub(super) const APP15: u8 = 0xEF;
-pub(super) const COMMENT: u8 = 0xFE;
-pub(super) const QUANTISATION: u8 = 0xDB;
-pub(super) const SCAN: u8 = 0xDA;
+pub(in crate::imaging) const APP0: u8 = 0xE0;
+pub(in crate::imaging) const APP1: u8 = 0xE1;
+pub(in crate::imaging) const APP2: u8 = 0xE2;
+pub(in crate::imaging) const APP14: u8 = 0xEE;
+pub(in crate::imaging) const APP15: u8 = 0xEF;
+pub(in crate::imaging) const COMMENT: u8 = 0xFE;
+pub(in crate::imaging) const QUANTISATION: u8 = 0xDB;
+pub(in crate::imaging) const SCAN: u8 = 0xDA;
 const END: u8 = 0xD9;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Segment<'a> {
+pub(in crate::imaging) struct Segment<'a> {
     pub marker: u8,
     pub body: &'a [u8],
     /// Where the marker and the end of the body are in the file.
@@ -28,7 +28,7 @@ impl Segment<'_> {
 }
 
 /// Ends where the picture ends, or where the file is cut.
-pub(super) fn segments(bytes: &[u8]) -> impl Iterator<Item = Segment<'_>> {
+pub(in crate::imaging) fn segments(bytes: &[u8]) -> impl Iterator<Item = Segment<'_>> {
     let mut at = 2;
     std::iter::from_fn(move || {
         loop {

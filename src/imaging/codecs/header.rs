@@ -5,7 +5,7 @@ use image::metadata::Orientation;
 
 /// What a container's header says of the picture as stored, before its orientation is applied.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Stored {
+pub(in crate::imaging) struct Stored {
     pub width: u32,
     pub height: u32,
     /// What a decoder may have to hold at once: more than the picture where a frame reaches beyond its canvas.
@@ -29,12 +29,12 @@ impl Stored {
 }
 
 /// The orientation of an Exif block, with or without the prefix that some writers add.
-pub(super) fn exif_orientation(exif: &[u8]) -> Orientation {
+pub(in crate::imaging) fn exif_orientation(exif: &[u8]) -> Orientation {
     let tiff = exif.strip_prefix(b"Exif\0\0").unwrap_or(exif);
     Orientation::from_exif_chunk(tiff).unwrap_or(Orientation::NoTransforms)
 }
 
-pub(super) fn jpeg(bytes: &[u8]) -> Option<Stored> {
+pub(in crate::imaging) fn jpeg(bytes: &[u8]) -> Option<Stored> {
     let mut rest = bytes.get(2..)?;
     let mut orientation = None;
     loop {
@@ -82,7 +82,7 @@ fn late_exif(mut rest: &[u8]) -> Option<Orientation> {
     None
 }
 
-pub(super) fn png(bytes: &[u8]) -> Option<Stored> {
+pub(in crate::imaging) fn png(bytes: &[u8]) -> Option<Stored> {
     let mut rest = bytes.get(8..)?;
     let mut stored = None;
     while let Some((name, body, after)) = png_chunk(rest) {
@@ -112,7 +112,7 @@ fn png_chunk(rest: &[u8]) -> Option<(&[u8; 4], &[u8], &[u8])> {
     Some((name, body, rest.get(8 + length + 4..).unwrap_or_default()))
 }
 
-pub(super) fn gif(bytes: &[u8]) -> Option<Stored> {
+pub(in crate::imaging) fn gif(bytes: &[u8]) -> Option<Stored> {
     let mut stored = Stored::still(le16(bytes, 6)?.into(), le16(bytes, 8)?.into());
     // Our decoder always yields alpha for GIF, whether or not a colour is marked transparent.
     stored.alpha = true;
@@ -156,7 +156,7 @@ fn color_table(flags: u8) -> usize {
 
 /// HEIC and AVIF: the largest image the property list describes (others are tiles and thumbnails), turned if a
 /// rotation is among the properties.
-pub(super) fn iso_media(bytes: &[u8]) -> Option<Stored> {
+pub(in crate::imaging) fn iso_media(bytes: &[u8]) -> Option<Stored> {
     let meta = iso_child(bytes, b"meta")?.get(4..)?;
     let mut properties = iso_child(iso_child(meta, b"iprp")?, b"ipco")?;
     let mut stored: Option<Stored> = None;
@@ -239,10 +239,10 @@ mod tests {
         fn a_real_file_cut_or_bent_anywhere_is_walked_without_panic(at in 0usize..6000, byte in any::<u8>()) {
             type Walk = fn(&[u8]) -> Option<Stored>;
             let files: [(&[u8], Walk); 4] = [
-                (include_bytes!("../../tests/images/jpeg_gray.jpg"), jpeg),
-                (include_bytes!("../../tests/images/png_16bit_gray_trns.png"), png),
-                (include_bytes!("../../tests/images/bomb.gif"), gif),
-                (include_bytes!("../../tests/images/photo.avif"), iso_media),
+                (include_bytes!("../../../tests/images/jpeg_gray.jpg"), jpeg),
+                (include_bytes!("../../../tests/images/png_16bit_gray_trns.png"), png),
+                (include_bytes!("../../../tests/images/bomb.gif"), gif),
+                (include_bytes!("../../../tests/images/photo.avif"), iso_media),
             ];
             for (file, walk) in files {
                 let _ = walk(&file[..at.min(file.len())]);

@@ -1,0 +1,98 @@
+//! Five edits asked for in one message, as the agent's tools do them: against one edit of the same photo. Both are
+//! measured up to the file that is sent.
+
+use super::imaging::processor_millis;
+use anyhow::{Context as _, bail};
+use bytes::Bytes;
+use photothread::{
+    access::Scope,
+    attachments::{Attachments, Limits, NewFile, Objects},
+    domain::{Attachment, AttachmentId, Conversation, InterfaceType, NewMessage, Role, UserId},
+    imaging,
+    store::Store,
+    tools::{Darkroom, Output, Prints, Registry, ToolContext},
+};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The edits of the table above that take one picture, in an order somebody might ask for.
+fn edits() -> [(&'static str, Value); 5] {
+    let middle = json!({"left": 250, "top": 250, "right": 750, "bottom": 750});
+    [
+        ("highlight_image", json!({"regions": [middle]})),
+        (
+            "filter_image",
+            json!({"filter": "blur", "region": {"left": 425, "top": 433, "right": 575, "bottom": 567}}),
+        ),
+        ("rotate_image", json!({"degrees": 90})),
+        ("crop_image", json!({"region": middle})),
+        ("resize_image", json!({"longest": 1280})),
+    ]
+}
+
+/// A conversation with one photo in it.
+pub struct Thread {
+    store: Store,
+    prints: Prints,
+    scope: Scope,
+    photo: AttachmentId,
+    registry: Registry,
+    _folder: tempfile::TempDir,
+}
+
+impl Thread {
+    pub async fn open(photo: Vec<u8>) -> anyhow::Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let store = Store::open(&format!("sqlite://{}", folder.path().join("bench.db").display())).await?;
+        let limits = Limits { max_file_bytes: 50 << 20, max_conversation_bytes: 5 << 30 };
+        let attachments = Attachments::new(store.clone(), Objects::open("memory://")?, limits);
+        let darkroom = Darkroom::new(2, 512 << 20, imaging::Limits::default(), imaging::Fonts::default());
+        let prints = Prints { store: store.clone(), attachments, darkroom };
+        let scope = Scope::local(Conversation::new(InterfaceType::Web, "bench"));
+        let photo = NewFile::from_person(Bytes::from(photo), Some("photo.jpg".to_owned()));
+        let photo = prints.attachments.keep(&scope, photo).await?;
+        let thread = Self {
+            store,
+            prints,
+            scope,
+            photo: photo.attachment_id,
+            registry: Registry::new(),
+            _folder: folder,
+        };
+        thread.add(Role::User, photo).await?;
+        Ok(thread)
+    }
+
+    /// Processor time in milliseconds that the first so many edits take, one after the other, until the last is a file.
+    pub async fn turn(&self, count: usize) -> anyhow::Result<f64> {
+        let since = processor_millis();
+        let tools = ToolContext::new(self.scope.clone(), &self.prints);
+        let mut at = self.photo;
+        let mut last = None;
+        for (tool, mut arguments) in edits().into_iter().take(count) {
+            arguments["images"] = json!([at]);
+            let called = self.registry.call(&tools, tool, &arguments.to_string(), PATIENCE).await;
+            let Some(Output::Made(made)) = called.outputs.into_iter().next() else {
+                bail!("{tool}: {}", called.text);
+            };
+            at = made.attachment_id;
+            self.add(Role::Tool, made.clone()).await?;
+            last = Some(made);
+        }
+        tools.printed(&last.context("no edit")?).await?;
+        Ok(processor_millis() - since)
+    }
+
+    async fn add(&self, role: Role, file: Attachment) -> anyhow::Result<()> {
+        let place = self.scope.conversation();
+        let session = self.store.ensure_session(place, &UserId("local".into())).await?;
+        let message = NewMessage {
+            attachments: vec![file.attachment_id],
+            ..NewMessage::new(place.clone(), session, role, "")
+        };
+        self.store.add_message_with(&message, &[file]).await?;
+        Ok(())
+    }
+}
