@@ -106,7 +106,7 @@ pub fn convert(bytes: &[u8], wanted: &Conversion, work: &Work) -> Result<Encoded
             if stored.animated {
                 notes.push("It was animated: only its first frame was taken".to_owned());
             }
-            let picture = prepared(picture, wanted.to, &mut notes)?;
+            let picture = without_heavy_profile(prepared(picture, wanted.to, &mut notes)?, wanted);
             // Decided before sizes are measured, because it counts too.
             let block = exif.clone().filter(|_| wanted.to != Target::Gif);
             // The others write it themselves, or have no place for it.
@@ -167,6 +167,17 @@ fn prepared(picture: Picture, to: Target, notes: &mut Vec<String>) -> Result<Pic
         notes.push("JPEG has no transparency: what shone through is white now".to_owned());
     }
     picture.try_map(|pixels| Ok(on_white(&pixels)))
+}
+
+/// A profile that would fill a good part of a small file makes way: the colours are converted instead.
+fn without_heavy_profile(picture: Picture, wanted: &Conversion) -> Picture {
+    let heavy = |icc: &&[u8]| wanted.max_bytes.is_some_and(|most| icc.len() as u64 > most / 8);
+    let converted =
+        picture.icc.as_deref().filter(heavy).and_then(|icc| profile::to_srgb(&picture.pixels, icc));
+    match converted {
+        Some(pixels) => picture.with_pixels(pixels).with_icc(None),
+        None => picture,
+    }
 }
 
 fn on_white(pixels: &DynamicImage) -> DynamicImage {

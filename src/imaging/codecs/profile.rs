@@ -34,8 +34,8 @@ pub(in crate::imaging) fn name(profile: &[u8]) -> Option<String> {
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
-#[cfg(feature = "heic")]
 /// For files that name their colours by the codes of ITU-T H.273 instead. None where that is sRGB or unknown.
+#[cfg(feature = "heic")]
 pub(in crate::imaging) fn from_codes(primaries: u16, transfer: u16) -> Option<Vec<u8>> {
     const USUAL_TRANSFERS: [u16; 6] = [1, 2, 6, 13, 14, 15];
     let usual = USUAL_TRANSFERS.contains(&transfer);

@@ -46,7 +46,7 @@ fn names() -> Vec<String> {
         pictures.map(|entry| format!("{under}{}", entry.file_name().to_str().unwrap())).collect()
     };
     let mut names = [listed(folder.clone(), ""), listed(folder.join("made"), "made/")].concat();
-    names.retain(|name| !name.ends_with(".md"));
+    names.retain(|name| !name.ends_with(".md") && !name.ends_with(".tsv"));
     names.sort();
     assert!(names.len() > 40, "the pictures were found");
     names
