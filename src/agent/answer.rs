@@ -4,8 +4,9 @@ use super::says;
 use crate::{
     domain::{Attachment, AttachmentId, Message, Role},
     store::{Store, StoreError},
-    tools::ToolContext,
+    tools::{ToolContext, ToolError},
 };
+use serde_json::Value;
 use std::time::Duration;
 use tracing::warn;
 
@@ -30,49 +31,74 @@ pub async fn outputs(store: &Store, steps: &[Message]) -> Result<Vec<Attachment>
         Some(at) => (results[at].attachments.clone(), &results[at + 1..]),
         None => (Vec::new(), &results[..]),
     };
-    let made: Vec<Shown> = made.iter().flat_map(|m| shown_by(m)).collect();
+    let made: Vec<Shown> = made.iter().flat_map(|m| shown_by(m, steps)).collect();
     let ids = [chosen.clone(), made.iter().map(|shown| shown.id).collect()].concat();
     let known = store.attachments(place, &ids).await?;
     Ok(pick(&chosen, &made, &known))
 }
 
 /// One output of a step.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Shown {
     id: AttachmentId,
-    /// It is shown again because what was made from it was taken back.
-    again: bool,
+    /// What was taken back to get there, if that is how.
+    instead_of: Vec<AttachmentId>,
 }
 
-fn shown_by(result: &Message) -> impl Iterator<Item = Shown> {
-    let again = result.tool_name.as_deref().is_some_and(|name| BACK.contains(&name));
-    result.attachments.iter().map(move |id| Shown { id: *id, again })
+fn shown_by(result: &Message, steps: &[Message]) -> Vec<Shown> {
+    let back = result.tool_name.as_deref().is_some_and(|name| BACK.contains(&name));
+    let instead_of = if back { asked_for(result, steps) } else { Vec::new() };
+    result.attachments.iter().map(|id| Shown { id: *id, instead_of: instead_of.clone() }).collect()
 }
 
-/// The same files, each really there to be sent; and a sentence for each that could not be made or kept.
-pub async fn printed(tools: &ToolContext, outputs: Vec<Attachment>) -> (Vec<Attachment>, Vec<String>) {
+/// The `images` of the call that a result answers.
+fn asked_for(result: &Message, steps: &[Message]) -> Vec<AttachmentId> {
+    let calls = steps.iter().flat_map(|message| &message.tool_calls);
+    let call = calls.into_iter().find(|call| Some(&call.id) == result.tool_call_id.as_ref());
+    let arguments = call.and_then(|call| serde_json::from_str::<Value>(&call.arguments).ok());
+    let ids = arguments.as_ref().and_then(|arguments| arguments["images"].as_array());
+    ids.into_iter().flatten().filter_map(|id| id.as_str()?.trim().parse().ok()).collect()
+}
+
+/// The same files, each really there to be sent; and a sentence for each that could not be made or kept within that
+/// time.
+pub async fn printed(
+    tools: &ToolContext,
+    outputs: Vec<Attachment>,
+    within: Duration,
+) -> (Vec<Attachment>, Vec<String>) {
     let mut printed = Vec::new();
     let mut lost = Vec::new();
     for file in outputs {
-        let mut tries = 1;
-        let outcome = loop {
-            match tools.printed(&file).await {
-                Err(error) if error.may_pass() && tries < TRIES => {
-                    tokio::time::sleep(Duration::from_millis(250) * 2u32.pow(tries)).await;
-                    tries += 1;
-                }
-                outcome => break outcome,
-            }
-        };
-        match outcome {
-            Ok(file) => printed.push(file),
-            Err(error) => {
-                warn!(%error, attachment = %file.attachment_id, "a picture could not be made into a file");
-                lost.push(says::lost(&file.filename, &error.told()));
-            }
+        if file.is_printed() {
+            printed.push(file);
+            continue;
         }
+        let why = match tokio::time::timeout(within, print(tools, &file)).await {
+            Ok(Ok(file)) => {
+                printed.push(file);
+                continue;
+            }
+            Ok(Err(error)) => error.told(),
+            Err(_) => "it took too long.".to_owned(),
+        };
+        warn!(why, attachment = %file.attachment_id, "a picture could not be made into a file");
+        lost.push(says::lost(&file.filename, &why));
     }
     (printed, lost)
+}
+
+async fn print(tools: &ToolContext, file: &Attachment) -> Result<Attachment, ToolError> {
+    let mut tries = 1;
+    loop {
+        match tools.printed(file).await {
+            Err(error) if error.may_pass() && tries < TRIES => {
+                tokio::time::sleep(Duration::from_millis(250) * 2u32.pow(tries)).await;
+                tries += 1;
+            }
+            outcome => return outcome,
+        }
+    }
 }
 
 fn pick(chosen: &[AttachmentId], made: &[Shown], known: &[Attachment]) -> Vec<Attachment> {
@@ -83,8 +109,9 @@ fn pick(chosen: &[AttachmentId], made: &[Shown], known: &[Attachment]) -> Vec<At
         later.into_iter().any(|output| output.parents.contains(&made[at].id))
     };
     let taken_back = |at: usize| {
-        let shown_again = made[at + 1..].iter().filter(|shown| shown.again);
-        shown_again.into_iter().any(|shown| descends(made[at].id, shown.id, known))
+        let undone =
+            made[at + 1..].iter().flat_map(|shown| shown.instead_of.iter().map(|id| (*id, shown.id)));
+        undone.into_iter().any(|(from, to)| on_the_way(from, to, known).contains(&made[at].id))
     };
     let finals = made
         .iter()
@@ -100,20 +127,19 @@ fn pick(chosen: &[AttachmentId], made: &[Shown], known: &[Attachment]) -> Vec<At
     picked
 }
 
-fn descends(id: AttachmentId, from: AttachmentId, known: &[Attachment]) -> bool {
-    let mut at = id;
-    // Only what this turn made is known, so the way is short.
-    for _ in 0..=known.len() {
-        let Some(parent) = known.iter().find(|a| a.attachment_id == at).and_then(|a| a.parents.first())
-        else {
-            return false;
-        };
-        if *parent == from {
-            return true;
+/// The pictures from one back to another, without the other.
+fn on_the_way(from: AttachmentId, to: AttachmentId, known: &[Attachment]) -> Vec<AttachmentId> {
+    let mut way = Vec::new();
+    let mut at = from;
+    while at != to && !way.contains(&at) {
+        way.push(at);
+        // Beyond what this turn made there is nothing to leave out.
+        match known.iter().find(|a| a.attachment_id == at).and_then(|a| a.parents.first()) {
+            Some(parent) => at = *parent,
+            None => break,
         }
-        at = *parent;
     }
-    false
+    way
 }
 
 #[cfg(test)]
@@ -142,7 +168,7 @@ mod tests {
     }
 
     fn new(file: &Attachment) -> Shown {
-        Shown { id: file.attachment_id, again: false }
+        Shown { id: file.attachment_id, instead_of: Vec::new() }
     }
 
     #[test]
@@ -162,11 +188,14 @@ mod tests {
         let crop = file(&[original.attachment_id]);
         let gray = file(&[crop.attachment_id]);
         let known = [original.clone(), crop.clone(), gray.clone()];
-        let back = Shown { id: original.attachment_id, again: true };
-        assert_eq!(pick(&[], &[new(&crop), new(&gray), back], &known), known[..1]);
+        let back =
+            |from: &Attachment| Shown { id: original.attachment_id, instead_of: vec![from.attachment_id] };
+        assert_eq!(pick(&[], &[new(&crop), new(&gray), back(&gray)], &known), known[..1]);
         let sepia = file(&[original.attachment_id]);
         let known = [original.clone(), crop.clone(), sepia.clone()];
-        assert_eq!(pick(&[], &[new(&crop), back, new(&sepia)], &known), [sepia]);
+        assert_eq!(pick(&[], &[new(&crop), back(&crop), new(&sepia)], &known), [sepia.clone()]);
+        let both = [new(&crop), new(&sepia), back(&sepia)];
+        assert_eq!(pick(&[], &both, &known), [crop, original], "the other one stands");
     }
 
     #[test]

@@ -179,7 +179,9 @@ impl Engine {
     ) -> Result<(), StoreError> {
         let made = self.store.messages_of_turn(turn.turn_id).await?;
         let outputs = answer::outputs(&self.store, &made).await?;
-        let (attachments, lost) = answer::printed(tools, outputs).await;
+        // What may be what kills us is not tried once more for its pictures' sake.
+        let within = if turn.attempts > MOST_ATTEMPTS { Duration::ZERO } else { self.tool_timeout };
+        let (attachments, lost) = answer::printed(tools, outputs, within).await;
         let mut text = outcome.text.trim().to_owned();
         for why in lost {
             text = format!("{text}\n\n{why}").trim_start().to_owned();

@@ -29,7 +29,7 @@ use codecs::{
     strip,
 };
 pub use color::Color;
-pub use convert::{Conversion, Metadata, Target, convert};
+pub use convert::{Conversion, Metadata, Target, convert, convert_picture};
 pub use decode::{Limits, decode};
 pub use encode::{Encoded, encode};
 pub use error::ImagingError;

@@ -50,17 +50,6 @@ impl Sources {
         self.file(index).and_then(|bytes| decode(bytes, work)).map_err(at(index))
     }
 
-    /// For a place of this size: no smaller than that, and no larger than a decoder can save work by.
-    pub fn open_for(
-        &self,
-        index: usize,
-        _width: u32,
-        _height: u32,
-        work: &Work,
-    ) -> Result<Picture, Unusable> {
-        self.open(index, work)
-    }
-
     /// Which pictures cannot be opened, from `first` on. One that fails costs a new arrangement of the rest, so it
     /// pays to know them all before that.
     pub fn damaged(&self, first: usize, work: &Work) -> Result<Vec<(usize, ImagingError)>, ImagingError> {

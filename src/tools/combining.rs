@@ -5,10 +5,10 @@
 use super::{
     Output, Tool, ToolContext, ToolError, ToolResult, arguments,
     outcome::{Failure, find_all},
-    words,
+    words, writing,
 };
 use crate::{
-    attachments::NewFile,
+    attachments::{NewFile, size},
     domain::{Attachment, AttachmentSource, Recipe},
     imaging::{Encoded, ImagingError, Limits, Sources, Unusable, Work},
     providers::ToolSpec,
@@ -33,6 +33,8 @@ pub(super) struct Plan {
     /// What it makes, as in "A collage needs at least 2 images."
     pub thing: &'static str,
     pub least: usize,
+    /// What it writes, so that what no font has can be told.
+    pub writes: Vec<String>,
     /// How many pixels are in memory besides one source.
     pub pixels: u64,
     pub make: Box<Make>,
@@ -72,9 +74,12 @@ impl Tool for CombineTool {
             let spec = self.spec();
             let plan = (self.plan)(&spec, &arguments)?;
             let ids = arguments::ids("images", &plan.images)?;
+            let unwritten = writing::note(context.darkroom.fonts(), &plan.writes)?;
+            let found = find_all(context, &ids).await?;
+            check_weight(&found, context)?;
             let mut left_out = Vec::new();
             let mut usable = Vec::new();
-            for (position, found) in find_all(context, &ids).await?.into_iter().enumerate() {
+            for (position, found) in found.into_iter().enumerate() {
                 let loaded = match found {
                     Ok(file) => load(context, file).await,
                     Err(failure) => Err(failure),
@@ -111,10 +116,29 @@ impl Tool for CombineTool {
             };
             files.retain(|(position, _)| left_out.iter().all(|(out, _)| out != position));
             let recipe = recipe(spec.name, &arguments);
-            keep(context, made, &files, recipe, left_out).await
+            let mut result = keep(context, made, &files, recipe, left_out).await?;
+            if let Some(note) = unwritten {
+                result.text = format!("{}\n{note}", result.text);
+            }
+            Ok(result)
         }
         .boxed()
     }
+}
+
+/// All files of a combination wait in memory, so that together they may not be heavier than what edits may take.
+fn check_weight(found: &[Result<Attachment, Failure>], context: &ToolContext) -> Result<(), ToolError> {
+    let weight: u64 = found.iter().flatten().map(|file| file.size.unsigned_abs()).sum();
+    let most = context.darkroom.memory();
+    if weight <= most {
+        return Ok(());
+    }
+    Err(ToolError::BadArgument(format!(
+        "These images are {} together, but at most {} can be combined at once. Use fewer, or make them smaller with \
+         resize_image first.",
+        size(weight),
+        size(most)
+    )))
 }
 
 /// What is not a picture, or too large a one, is refused before it is loaded.

@@ -42,14 +42,15 @@ impl Darkroom {
     pub fn new(edits_at_once: usize, memory_bytes: u64, limits: Limits, fonts: Fonts) -> Self {
         let at_once = edits_at_once.clamp(1, Semaphore::MAX_PERMITS);
         let most = u32::try_from(Semaphore::MAX_PERMITS).unwrap_or(u32::MAX);
-        let whole = u32::try_from(memory_bytes / MIB).unwrap_or(most).clamp(1, most);
+        let held = memory_bytes / HELD_PART;
+        let whole = u32::try_from((memory_bytes - held) / MIB).unwrap_or(most).clamp(1, most);
         Self {
             places: Arc::new(Semaphore::new(at_once)),
             memory: Arc::new(Semaphore::new(whole as usize)),
             at_once,
             whole,
             limits,
-            negatives: Negatives::new(memory_bytes / HELD_PART),
+            negatives: Negatives::new(held),
             fonts,
         }
     }
@@ -61,6 +62,11 @@ impl Darkroom {
 
     pub(super) fn negatives(&self) -> &Negatives {
         &self.negatives
+    }
+
+    /// How much all edits together may take, in bytes.
+    pub fn memory(&self) -> u64 {
+        u64::from(self.whole) * MIB
     }
 
     pub fn limits(&self) -> &Limits {

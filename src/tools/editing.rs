@@ -24,7 +24,7 @@ const LONGEST_STEM: usize = 80;
 /// From a file to pixels, where that is quicker than decoding it and then editing the picture.
 pub(super) type FromFile = dyn Fn(&[u8], &Work) -> Result<Picture, ImagingError> + Send + Sync;
 pub(super) type Each = dyn Fn(Picture, &Work) -> Result<Picture, ImagingError> + Send + Sync;
-type Whole = dyn Fn(Bytes, &Work) -> Result<Encoded, ImagingError> + Send + Sync;
+type Whole = dyn Fn(Source, &Work) -> Result<Encoded, ImagingError> + Send + Sync;
 /// How many pixels come of a picture of this width and height.
 type Canvas = dyn Fn(f64, f64) -> f64 + Send + Sync;
 
@@ -32,6 +32,13 @@ type Canvas = dyn Fn(f64, f64) -> f64 + Send + Sync;
 pub(super) struct EditTool {
     pub spec: fn() -> ToolSpec,
     pub plan: fn(&ToolSpec, &Value) -> Result<Plan, ToolError>,
+}
+
+/// What a file is made from.
+pub(super) enum Source {
+    File(Bytes),
+    /// A picture in the middle of a chain: there is no file, and none is made just to be decoded again.
+    Picture(Picture),
 }
 
 /// An edit whose arguments are all checked: only the pictures can fail it now.
@@ -185,11 +192,25 @@ impl Edit<'_> {
             Making::Each(edit) => {
                 let start = self.context.prints().start(file).await?;
                 let last = Last { edit, from_file: self.from_file.clone() };
+                let pixels = pixels.max(start.pixels);
                 darkroom.develop(pixels, move |work| start.develop(Some(last), work)).await?
             }
-            Making::Whole(convert) => {
+            Making::Whole(convert) if file.is_printed() => {
                 let bytes = self.context.bytes(file).await?;
-                darkroom.develop(pixels, move |work| convert(bytes, work).map(Developed::File)).await?
+                let convert = move |work: &Work| convert(Source::File(bytes), work).map(Developed::File);
+                darkroom.develop(pixels, convert).await?
+            }
+            Making::Whole(convert) => {
+                let start = self.context.prints().start(file).await?;
+                let pixels = pixels.max(start.pixels);
+                let convert = move |work: &Work| {
+                    let source = match start.develop(None, work)? {
+                        Developed::Picture(picture) => Source::Picture(picture),
+                        Developed::File(encoded) => Source::File(Bytes::from(encoded.bytes)),
+                    };
+                    convert(source, work).map(Developed::File)
+                };
+                darkroom.develop(pixels, convert).await?
             }
         };
         match developed {
@@ -262,7 +283,9 @@ fn derived_name(parent: &Attachment, suffix: &str, extension: &str) -> String {
     };
     let stem = match stem.rsplit_once('-') {
         // A person's own "hair-cropped.jpg" keeps its name.
-        Some((before, last)) if parent.recipe.is_some() && !last.is_empty() => before,
+        Some((before, last)) if parent.recipe.is_some() && parent.parents.len() == 1 && !last.is_empty() => {
+            before
+        }
         _ => stem,
     };
     let stem: String = stem.chars().take(LONGEST_STEM).collect();

@@ -139,7 +139,7 @@ impl Tool for ListAttachments {
 fn line(file: &Attachment, now: DateTime<Utc>) -> String {
     let mut facts = vec![file.mime_type.clone()];
     facts.extend(dimensions(file));
-    facts.push(size(file.size.unsigned_abs()));
+    facts.extend(file.is_printed().then(|| size(file.size.unsigned_abs())));
     let source = match file.source {
         AttachmentSource::User => "sent by the person",
         AttachmentSource::Tool => "made here",
@@ -195,7 +195,7 @@ fn info(file: &Attachment, parents: &[Attachment], now: DateTime<Utc>) -> String
         format!("type: {}", file.mime_type),
     ];
     lines.extend(dimensions(file).map(|dimensions| format!("dimensions: {dimensions}")));
-    lines.push(format!("size: {}", size(file.size.unsigned_abs())));
+    lines.extend(file.is_printed().then(|| format!("size: {}", size(file.size.unsigned_abs()))));
     lines.push(format!(
         "added: {} UTC ({})",
         file.created_at.format("%Y-%m-%d %H:%M"),

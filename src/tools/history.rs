@@ -154,10 +154,14 @@ async fn parent(context: &ToolContext, file: &Attachment) -> Result<Option<Attac
     }
 }
 
-/// The newest picture made from this one.
+/// The newest edit of this picture. What it is only a part of, such as a collage, is none.
 async fn child(context: &ToolContext, file: &Attachment) -> Result<Option<Attachment>, ToolError> {
     let children = context.store.children_of_attachment(file).await.map_err(AttachmentError::from)?;
-    Ok(children.into_iter().next())
+    let edited = |child: &Attachment| {
+        child.parents.first() == Some(&file.attachment_id)
+            && child.recipe.as_ref().is_some_and(edits::is_edit)
+    };
+    Ok(children.into_iter().find(edited))
 }
 
 struct RepeatEdits;
@@ -215,7 +219,7 @@ async fn recipes_of(context: &ToolContext, file: &Attachment) -> Result<Vec<Reci
     let mut recipes = Vec::new();
     let mut at = file.clone();
     let mut seen = HashSet::from([file.attachment_id]);
-    while let Some(recipe) = &at.recipe {
+    while let Some(recipe) = at.recipe.as_ref().filter(|recipe| edits::is_edit(recipe)) {
         recipes.push(recipe.clone());
         match parent(context, &at).await? {
             Some(parent) if seen.insert(parent.attachment_id) => at = parent,

@@ -75,11 +75,10 @@ fn together(told: Vec<Result<String, Failure>>) -> Result<ToolResult, ToolError>
 async fn tell(context: &ToolContext, file: Result<Attachment, Failure>) -> Result<String, Failure> {
     let file = file?;
     let told = measure(context, &file).await;
-    told.map(|info| in_words(&file.filename, file.size.unsigned_abs(), &info))
-        .map_err(|error| Failure::of(&file, &error))
+    told.map(|(info, size)| in_words(&file.filename, size, &info)).map_err(|error| Failure::of(&file, &error))
 }
 
-async fn measure(context: &ToolContext, file: &Attachment) -> Result<Info, ToolError> {
+async fn measure(context: &ToolContext, file: &Attachment) -> Result<(Info, u64), ToolError> {
     if !file.is_image() {
         return Err(ToolError::BadArgument(format!(
             "{} is {} file, not a picture. Ask get_attachment_info about it.",
@@ -91,8 +90,8 @@ async fn measure(context: &ToolContext, file: &Attachment) -> Result<Info, ToolE
     let (width, height) = (side(file.width), side(file.height));
     context.darkroom.limits().check(width, height)?;
     let bytes = context.bytes(file).await?;
-    let pixels = u64::from(width) * u64::from(height);
-    context.darkroom.develop(pixels, move |work| info::info(&bytes, work)).await
+    let (pixels, size) = (u64::from(width) * u64::from(height), bytes.len() as u64);
+    Ok((context.darkroom.develop(pixels, move |work| info::info(&bytes, work)).await?, size))
 }
 
 fn in_words(name: &str, bytes: u64, info: &Info) -> String {

@@ -30,6 +30,8 @@ pub struct Prints {
 pub(super) struct Start {
     from: Origin,
     since: Vec<Arc<Each>>,
+    /// Of the largest picture on the way.
+    pub(super) pixels: u64,
 }
 
 enum Origin {
@@ -85,7 +87,8 @@ impl Prints {
         if file.is_printed() {
             return Ok(file.clone());
         }
-        let (start, pixels) = (self.start(file).await?, pixels(file));
+        let start = self.start(file).await?;
+        let pixels = start.pixels;
         let print = move |work: &Work| match start.develop(None, work)? {
             Developed::Picture(picture) => imaging::encode(&picture),
             Developed::File(encoded) => Ok(encoded),
@@ -111,7 +114,9 @@ impl Prints {
     pub(super) async fn start(&self, file: &Attachment) -> Result<Start, ToolError> {
         let mut at = file.clone();
         let mut since = Vec::new();
+        let mut largest = 0;
         let from = loop {
+            largest = largest.max(pixels(&at));
             if let Some(picture) = self.darkroom.negatives().take(at.attachment_id) {
                 break Origin::Pixels(picture);
             }
@@ -129,7 +134,7 @@ impl Prints {
             }
         };
         since.reverse();
-        Ok(Start { from, since })
+        Ok(Start { from, since, pixels: largest })
     }
 }
 

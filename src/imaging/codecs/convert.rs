@@ -106,20 +106,43 @@ pub fn convert(bytes: &[u8], wanted: &Conversion, work: &Work) -> Result<Encoded
             if stored.animated {
                 notes.push("It was animated: only its first frame was taken".to_owned());
             }
-            let picture = without_heavy_profile(prepared(picture, wanted.to, &mut notes)?, wanted);
-            // Decided before sizes are measured, because it counts too.
-            let block = exif.clone().filter(|_| wanted.to != Target::Gif);
-            // The others write it themselves, or have no place for it.
-            let icc = fitted(&picture).1.filter(|_| wanted.to == Target::WebP);
-            let added = [block.as_ref().map(Vec::len), icc.map(<[u8]>::len)];
-            let room = added.into_iter().flatten().map(|length| length as u64 + CHUNK).sum();
-            let made = Making { wanted, room, work }.make(&picture, &mut notes)?;
-            metadata::written_into(made, block, icc)?
+            written(picture, wanted, exif.clone(), &mut notes, work)?
         }
     };
     notes.extend(told_of_metadata(wanted, exif));
+    Ok(noted(encoded, notes))
+}
+
+/// The same of a picture that is not a file, and so has no metadata to keep.
+pub fn convert_picture(picture: Picture, wanted: &Conversion, work: &Work) -> Result<Encoded, ImagingError> {
+    wanted.to.check_side(picture.width().max(picture.height()))?;
+    let mut notes = Vec::new();
+    let encoded = written(picture, wanted, None, &mut notes, work)?;
+    notes.extend(told_of_metadata(wanted, None));
+    Ok(noted(encoded, notes))
+}
+
+fn noted(encoded: Encoded, mut notes: Vec<String>) -> Encoded {
     notes.push(size_in_words(encoded.bytes.len() as u64));
-    Ok(Encoded { note: Some(notes.join(". ") + "."), ..encoded })
+    Encoded { note: Some(notes.join(". ") + "."), ..encoded }
+}
+
+fn written(
+    picture: Picture,
+    wanted: &Conversion,
+    exif: Option<Vec<u8>>,
+    notes: &mut Vec<String>,
+    work: &Work,
+) -> Result<Encoded, ImagingError> {
+    let picture = without_heavy_profile(prepared(picture, wanted.to, notes)?, wanted);
+    // Decided before sizes are measured, because it counts too.
+    let block = exif.filter(|_| wanted.to != Target::Gif);
+    // The others write it themselves, or have no place for it.
+    let icc = fitted(&picture).1.filter(|_| wanted.to == Target::WebP);
+    let added = [block.as_ref().map(Vec::len), icc.map(<[u8]>::len)];
+    let room = added.into_iter().flatten().map(|length| length as u64 + CHUNK).sum();
+    let made = Making { wanted, room, work }.make(&picture, notes)?;
+    metadata::written_into(made, block, icc)
 }
 
 /// The file as it is, less its metadata, where nothing else is asked of it.

@@ -81,7 +81,8 @@ fn decode_rows(bytes: &[u8], rows: Option<u32>, work: &Work) -> Result<Picture, 
         }
         None => read_heic(bytes, work)?,
     };
-    let icc = icc.filter(|icc| profile::is_plausible(icc));
+    // One for inks describes nothing any more: the pixels are red, green and blue by now.
+    let icc = icc.filter(|icc| profile::is_plausible(icc) && !profile::is_of_inks(icc));
     Ok(Picture::new(pixels, format).with_icc(icc).with_compression(Compression::of(format, bytes)))
 }
 

@@ -34,6 +34,10 @@ pub(in crate::imaging) fn name(profile: &[u8]) -> Option<String> {
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
+pub(in crate::imaging) fn is_of_inks(profile: &[u8]) -> bool {
+    profile.get(16..20) == Some(b"CMYK")
+}
+
 /// For files that name their colours by the codes of ITU-T H.273 instead. None where that is sRGB or unknown.
 #[cfg(feature = "heic")]
 pub(in crate::imaging) fn from_codes(primaries: u16, transfer: u16) -> Option<Vec<u8>> {

@@ -5,13 +5,13 @@ use image::metadata::Orientation;
 use crate::imaging::decode::{decode, decode_top};
 use crate::imaging::ops::{CropTo, crop};
 use crate::imaging::probe::read_header;
-use crate::imaging::{ImagingError, Picture, Work, geometry};
+use crate::imaging::{Format, ImagingError, Picture, Work, geometry};
 
 /// The same as decoding and cropping, without the rows below the crop.
 pub fn crop_file(bytes: &[u8], to: CropTo, work: &Work) -> Result<Picture, ImagingError> {
-    let (_, stored) = read_header(bytes)?;
+    let (format, stored) = read_header(bytes)?;
     let rect = match stored.orientation {
-        Orientation::NoTransforms => to.rect(stored.width, stored.height),
+        Orientation::NoTransforms if format == Format::Jpeg => to.rect(stored.width, stored.height),
         _ => None,
     };
     match rect {

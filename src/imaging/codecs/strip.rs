@@ -28,7 +28,8 @@ fn jpeg(bytes: &[u8]) -> Option<Vec<u8>> {
         }
         end = segment.end;
         let shows = match segment.marker {
-            APP0 => segment.body.starts_with(b"JFIF\0"),
+            // Longer ones hold a thumbnail.
+            APP0 => segment.body.starts_with(b"JFIF\0") && segment.body.len() == 14,
             APP2 => segment.body.starts_with(b"ICC_PROFILE\0"),
             // Tells how the colours are stored.
             APP14 => segment.body.starts_with(b"Adobe"),
@@ -46,6 +47,12 @@ fn jpeg(bytes: &[u8]) -> Option<Vec<u8>> {
     scanned.then_some(kept)
 }
 
+/// What a PNG needs to be shown as it is, moving ones included. Anything else may tell more than the picture does.
+const SHOWS: [&[u8]; 15] = [
+    b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"iCCP", b"sRGB", b"gAMA", b"cHRM", b"cICP", b"sBIT",
+    b"pHYs", b"acTL", b"fcTL", b"fdAT",
+];
+
 fn png(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut kept = bytes.get(..8)?.to_vec();
     let mut rest = &bytes[8..];
@@ -53,7 +60,7 @@ fn png(bytes: &[u8]) -> Option<Vec<u8>> {
         let length = u32::from_be_bytes(rest.get(..4)?.try_into().ok()?) as usize;
         let name = rest.get(4..8)?;
         let chunk = rest.get(..length.checked_add(12)?)?;
-        if !matches!(name, b"eXIf" | b"tEXt" | b"zTXt" | b"iTXt" | b"tIME" | b"iDOT" | b"caBX") {
+        if SHOWS.iter().any(|shows| *shows == name) {
             kept.extend(chunk);
         }
         if name == b"IEND" {

@@ -68,7 +68,7 @@ pub fn animate(sources: &Sources, animation: &Animation, work: &Work) -> Result<
     let mut last: Option<RgbaImage> = None;
     for index in 0..sources.len() {
         work.go_on()?;
-        let picture = sources.open_for(index, size.0, size.1, work)?;
+        let picture = sources.open(index, work)?;
         let still = framed(picture, size, blank, work).map_err(at(index))?;
         if let Some(last) = &last {
             fade(&mut film, last, &still, fades, work)?;
@@ -109,9 +109,14 @@ fn fade(film: &mut Film, from: &RgbaImage, to: &RgbaImage, steps: u32, work: &Wo
         let (new, all) = (step, steps + 1);
         let mut between = from.clone();
         for (mixed, to) in between.pixels_mut().zip(to.pixels()) {
-            for (sample, to) in mixed.0.iter_mut().zip(to.0) {
-                *sample = ((u32::from(*sample) * (all - new) + u32::from(to) * new + all / 2) / all) as u8;
+            let (old_part, new_part) = (u32::from(mixed.0[3]) * (all - new), u32::from(to.0[3]) * new);
+            let opacity = old_part + new_part;
+            // Colours count as much as they can be seen.
+            for (sample, to) in mixed.0.iter_mut().zip(to.0).take(3) {
+                let sum = u32::from(*sample) * old_part + u32::from(to) * new_part;
+                *sample = ((sum + opacity / 2) / opacity.max(1)) as u8;
             }
+            mixed.0[3] = ((opacity + all / 2) / all) as u8;
         }
         film.add(between, FADE_STEP, work)?;
     }

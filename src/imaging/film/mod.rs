@@ -41,12 +41,14 @@ pub fn edit_frames(
     limits.check(stored.extent.0, stored.extent.1)?;
     let damaged = |detail: &str| ImagingError::Damaged { format, detail: detail.to_owned() };
     let reel = match format {
-        Format::Gif => walk::gif(bytes),
-        Format::WebP => walk::webp(bytes),
+        Format::Gif => walk::gif_with_extent(bytes),
+        Format::WebP => walk::webp(bytes).map(|reel| (reel, (0, 0))),
         _ => None,
     };
-    let reel = reel.ok_or_else(|| damaged("no frames"))?;
-    check_length(reel.frames, (stored.width, stored.height), limits)?;
+    let (reel, farthest) = reel.ok_or_else(|| damaged("no frames"))?;
+    // A later frame may be larger than the canvas, and it is what a decoder allocates.
+    let extent = (stored.width.max(farthest.0), stored.height.max(farthest.1));
+    check_length(reel.frames, extent, limits)?;
     let guarded = |step: &mut dyn FnMut() -> Option<ImageResult<image::Frame>>| {
         catch_unwind(AssertUnwindSafe(step)).map_err(|_| damaged("the decoder panicked"))
     };

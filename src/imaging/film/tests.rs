@@ -236,3 +236,16 @@ proptest! {
         prop_assert_eq!(frames(&made.bytes).len(), expected);
     }
 }
+
+#[test]
+fn a_frame_larger_than_its_canvas_counts_with_its_own_size() {
+    let frame = |side: u16| {
+        let [low, high] = side.to_le_bytes();
+        let place = [0x2C, 0, 0, 0, 0, low, high, low, high, 0x80];
+        [&place[..], &[0, 0, 0, 255, 255, 255, 2, 2, 0x4C, 1, 0]].concat()
+    };
+    let bomb = [b"GIF89a\x01\0\x01\0\0\0\0".to_vec(), frame(1), frame(14_600), vec![0x3B]].concat();
+    let keep = |picture: Picture, _: &Work| Ok(picture);
+    let error = edit_frames(&bomb, &Work::default(), &keep).unwrap_err();
+    assert!(matches!(error, ImagingError::TooLarge { width: 14_600, .. }), "{error:?}");
+}

@@ -9,7 +9,14 @@ pub(super) struct Reel {
     pub lossless: bool,
 }
 
+#[cfg(test)]
 pub(super) fn gif(bytes: &[u8]) -> Option<Reel> {
+    gif_with_extent(bytes).map(|(reel, _)| reel)
+}
+
+/// Along with the right and bottom of the frame that reaches farthest.
+pub(super) fn gif_with_extent(bytes: &[u8]) -> Option<(Reel, (u32, u32))> {
+    let mut extent = (0, 0);
     let mut reel = Reel { frames: 0, rounds: None, lossless: true };
     let mut rest = bytes.get(13 + color_table(*bytes.get(10)?)..)?;
     while let Some((&introducer, after)) = rest.split_first() {
@@ -23,6 +30,13 @@ pub(super) fn gif(bytes: &[u8]) -> Option<Reel> {
             }
             0x2C => {
                 reel.frames += 1;
+                let number = |at: usize| {
+                    let bytes =
+                        [after.get(at), after.get(at + 1)].map(|byte| byte.copied().unwrap_or_default());
+                    u32::from(u16::from_le_bytes(bytes))
+                };
+                let (right, bottom) = (number(0) + number(4), number(2) + number(6));
+                extent = (extent.0.max(right), extent.1.max(bottom));
                 let flags = after.get(8).copied().unwrap_or_default();
                 after.get(10 + color_table(flags)..).unwrap_or_default()
             }
@@ -31,7 +45,7 @@ pub(super) fn gif(bytes: &[u8]) -> Option<Reel> {
         let Some(next) = skip_blocks(blocks) else { break };
         rest = next;
     }
-    (reel.frames > 0).then_some(reel)
+    (reel.frames > 0).then_some((reel, extent))
 }
 
 fn rounds(block: &[u8]) -> Option<u16> {

@@ -82,6 +82,7 @@ pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError
         background: background.map_err(|error| refused(format!("background: {error}")))?,
     };
     Ok(Plan {
+        writes: Vec::new(),
         images: asked.images,
         thing: "An animation",
         least: 2,

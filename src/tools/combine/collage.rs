@@ -126,6 +126,7 @@ pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError
         CollageLayout::ContactSheet => ("contact sheet", "contact-sheet", 1),
     };
     Ok(Plan {
+        writes: captions.iter().flatten().cloned().collect(),
         images: asked.images,
         thing: if layout == CollageLayout::ContactSheet { "A contact sheet" } else { "A collage" },
         least,

@@ -49,6 +49,7 @@ pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError
     let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
     let mode = asked.mode;
     Ok(Plan {
+        writes: Vec::new(),
         images: asked.images,
         thing: "A comparison",
         least: 2,

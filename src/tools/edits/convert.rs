@@ -7,7 +7,7 @@ use crate::{
     tools::{
         ToolError,
         arguments::{self, object, refused},
-        editing::{Making, Plan},
+        editing::{Making, Plan, Source},
     },
 };
 use serde::Deserialize;
@@ -103,7 +103,10 @@ pub(super) fn convert(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolEr
         description: format!("converted to {format}{limit}"),
         ..Plan::new(
             asked.images,
-            Making::Whole(Arc::new(move |bytes, work| imaging::convert(&bytes, &wanted, work))),
+            Making::Whole(Arc::new(move |source, work| match source {
+                Source::File(bytes) => imaging::convert(&bytes, &wanted, work),
+                Source::Picture(picture) => imaging::convert_picture(picture, &wanted, work),
+            })),
         )
     })
 }

@@ -48,6 +48,11 @@ pub(super) fn tools() -> Vec<Box<dyn Tool>> {
 /// Several edits of one picture, made as one.
 pub(super) const REPEAT: &str = "repeat_edits";
 
+/// Whether a recipe is of one picture made from one. A collage is not.
+pub(super) fn is_edit(recipe: &Recipe) -> bool {
+    recipe.tool == REPEAT || tools().iter().any(|tool| tool.spec().name == recipe.tool)
+}
+
 /// A recipe of recipes, flat.
 pub(super) fn in_a_row(recipes: &[Recipe]) -> Recipe {
     let flat: Vec<Recipe> = recipes.iter().flat_map(parts).collect();
@@ -65,11 +70,19 @@ fn parts(recipe: &Recipe) -> Vec<Recipe> {
 pub(super) fn repeat(recipe: &Recipe) -> Result<Plan, ToolError> {
     let plans = parts(recipe).iter().map(planned).collect::<Result<Vec<_>, _>>()?;
     let edits = plans.iter().map(each).collect::<Result<Vec<_>, _>>()?;
+    let writes = plans.iter().flat_map(|plan| plan.writes.clone()).collect();
+    let note = plans.iter().find_map(|plan| plan.note);
     let descriptions: Vec<_> = plans.iter().map(|plan| plan.description.as_str()).collect();
     let description = words::shortened(&descriptions.join(", then "), 300);
     let canvases: Vec<_> = plans.into_iter().map(|plan| plan.canvas).collect();
     let largest = move |width: f64, height: f64| {
-        canvases.iter().map(|canvas| canvas(width, height)).fold(width * height, f64::max)
+        let (mut area, mut largest) = (width * height, width * height);
+        for canvas in &canvases {
+            // Each knows by how much it enlarges; together they multiply.
+            area *= canvas(width, height) / (width * height).max(1.0);
+            largest = largest.max(area);
+        }
+        largest
     };
     let making = Making::each(move |picture, work| {
         edits.iter().try_fold(picture, |picture, edit| {
@@ -79,7 +92,7 @@ pub(super) fn repeat(recipe: &Recipe) -> Result<Plan, ToolError> {
     });
     let (done, suffix) = ("Edited", "edited");
     let canvas = Box::new(largest);
-    Ok(Plan { done, suffix, description, canvas, ..Plan::new(Vec::new(), making) })
+    Ok(Plan { done, suffix, description, canvas, writes, note, ..Plan::new(Vec::new(), making) })
 }
 
 /// The edit that a recipe tells of, ready to be made again.
@@ -91,8 +104,8 @@ fn each(plan: &Plan) -> Result<Arc<Each>, ToolError> {
     match &plan.making {
         Making::Each(edit) => Ok(edit.clone()),
         Making::Whole(_) => Err(ToolError::BadArgument(format!(
-            "{} made a file of another kind, which is not an edit of pixels and cannot be repeated: call the tool \
-             for each image.",
+            "One step was \"{}\", which makes a file and not an edit of pixels: it cannot be repeated along. Call that \
+             tool itself for each image.",
             plan.description
         ))),
     }

@@ -10,7 +10,7 @@ use crate::{
     tools::{
         Tool, ToolContext, ToolError, ToolResult,
         arguments::{self, object, refused},
-        editing::{EditTool, Making, Plan, carry_out, recipe},
+        editing::{EditTool, Making, Plan, Source, carry_out, recipe},
         outcome::find_all,
         words,
     },
@@ -175,8 +175,15 @@ async fn with_mark(
     plan.beside.push(mark);
     if let Making::Each(sign) = plan.making {
         // A recipe alone cannot make this again without the other image: it becomes a file at once.
-        plan.making = Making::Whole(Arc::new(move |bytes, work| {
-            imaging::encode(&sign(imaging::decode(&bytes, work)?, work)?)
+        plan.making = Making::Whole(Arc::new(move |source, work| {
+            let picture = match source {
+                Source::File(bytes) if imaging::is_animated(&bytes) => {
+                    return imaging::edit_frames(&bytes, work, &*sign);
+                }
+                Source::File(bytes) => imaging::decode(&bytes, work)?,
+                Source::Picture(picture) => picture,
+            };
+            imaging::encode(&sign(picture, work)?)
         }));
     }
     let files = find_all(context, &ids).await?;

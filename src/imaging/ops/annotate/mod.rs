@@ -49,13 +49,18 @@ pub fn annotate(picture: Picture, annotations: &[Annotation], work: &Work) -> Re
     }
     let frame = (picture.width(), picture.height());
     let mut picture = picture.into_color();
-    for annotation in annotations {
+    for (index, annotation) in annotations.iter().enumerate() {
         work.go_on()?;
         match annotation {
             Annotation::Words(words) => {
-                if let Some(set) = words.set(frame, work) {
-                    paint_buffer!(&mut picture.pixels, |canvas| set.draw(canvas))?;
-                }
+                let set = words.set(frame, work).ok_or_else(|| {
+                    ImagingError::BadArgument(format!(
+                        "items[{index}].text: this picture of {}×{} pixels has no room for a readable letter. Enlarge \
+                         it with resize_image first.",
+                        frame.0, frame.1
+                    ))
+                })?;
+                paint_buffer!(&mut picture.pixels, |canvas| set.draw(canvas))?;
             }
             Annotation::Path(path) => {
                 let layers = path.layers(frame, work)?;

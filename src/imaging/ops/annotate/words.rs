@@ -66,8 +66,10 @@ impl Words {
         };
         // A region too narrow for a few letters gets them all the same.
         let least = (LEGIBLE * 3.0).min(width);
-        let room =
-            ((bounds.width as f32 - 2.0 * padding.0).max(least), bounds.height as f32 - 2.0 * padding.1);
+        let room = (
+            (bounds.width as f32 - 2.0 * padding.0).max(least),
+            (bounds.height as f32 - 2.0 * padding.1).max(LEGIBLE.min(height)),
+        );
         let align = match self.align {
             TextAlign::Left => Align::Left,
             TextAlign::Center => Align::Center,

@@ -96,7 +96,7 @@ fn compose<P: Pixel<Subpixel = u8>>(
     for (index, place) in arrangement.places.iter().enumerate() {
         work.go_on()?;
         let cell = place.cell;
-        let picture = sources.open_for(index, cell.width, cell.height, work)?;
+        let picture = sources.open(index, work)?;
         let picture = sized(picture, cell.width, cell.height, place.fit, work).map_err(at(index))?;
         put(&mut canvas, &pixels_of(picture), cell);
     }
