@@ -60,7 +60,7 @@ fn png(bytes: &[u8]) -> Option<Vec<u8>> {
         let length = u32::from_be_bytes(rest.get(..4)?.try_into().ok()?) as usize;
         let name = rest.get(4..8)?;
         let chunk = rest.get(..length.checked_add(12)?)?;
-        if SHOWS.iter().any(|shows| *shows == name) {
+        if SHOWS.contains(&name) {
             kept.extend(chunk);
         }
         if name == b"IEND" {
