@@ -35,8 +35,8 @@ const MARGIN: f64 = 0.01;
 const LEAST_MARGIN: u32 = 2;
 /// Blocks along the shorter side of a square part. A line of text is long and low: there, blocks must not be
 /// smaller than its letters, so the longer the part is, the fewer blocks it has across.
-const BLOCKS_ACROSS: f64 = 4.0;
-const MOST_BLOCKS_ALONG: u32 = 8;
+const BLOCKS_ACROSS: f64 = 6.0;
+const MOST_BLOCKS_ALONG: u32 = 12;
 /// Of a block, in pixels: what is small is likely to be letters, and must not be told apart by its blocks.
 const LEAST_BLOCK: u32 = 24;
 /// Degrees of brightness that are told apart. With all of them, guesses could be rendered, averaged and compared,

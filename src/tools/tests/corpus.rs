@@ -29,7 +29,7 @@ fn asked(tool: &str, id: AttachmentId, other: AttachmentId) -> Option<Value> {
         "adjust_image" => json!({"images": one, "brightness": 20, "shadows": 30, "sharpness": 25}),
         "filter_image" => json!({"images": one, "filter": "blur"}),
         "redact_image" => json!({"images": one, "regions": [region], "style": "pixelate"}),
-        "convert_image" => json!({"images": one, "format": "webp", "max_kb": 60}),
+        "convert_image" => json!({"images": one, "format": "webp"}),
         "collage_images" => json!({"images": two, "size": 400}),
         "compare_images" => json!({"images": two}),
         "animate_images" => json!({"images": two, "size": 120}),
@@ -66,11 +66,18 @@ async fn every_picture_through(tool: &str) {
             continue; // An empty file is refused before it becomes an attachment.
         }
         let id = world.sends(&name, bytes).await;
-        let called = world.call(tool, asked(tool, id, other).unwrap()).await;
+        let arguments = asked(tool, id, other).unwrap().to_string();
+        // However slow a build for tests is on forty megapixels, it is not a fault.
+        let called = world.registry.call(&world.context, tool, &arguments, PATIENCE * 20).await;
         assert!(is_told_about(&called.text), "{tool} on {name}: {}", called.text);
         if called.failed {
             let refused = ["bad_", "bomb", ".avif", "float_gray.tif", "palette.tif"];
-            assert!(refused.iter().any(|part| name.contains(part)), "{tool} on {name}: {}", called.text);
+            let tiny = called.text.contains("no room for a readable letter") && called.text.contains("8×8");
+            assert!(
+                tiny || refused.iter().any(|part| name.contains(part)),
+                "{tool} on {name}: {}",
+                called.text
+            );
             continue;
         }
         for made in world.keep_made(called).await {
