@@ -29,7 +29,7 @@ fn asked(tool: &str, id: AttachmentId, other: AttachmentId) -> Option<Value> {
         "adjust_image" => json!({"images": one, "brightness": 20, "shadows": 30, "sharpness": 25}),
         "filter_image" => json!({"images": one, "filter": "blur"}),
         "redact_image" => json!({"images": one, "regions": [region], "style": "pixelate"}),
-        "convert_image" => json!({"images": one, "format": "webp"}),
+        "convert_image" => json!({"images": one, "format": "jpeg", "quality": 70}),
         "collage_images" => json!({"images": two, "size": 400}),
         "compare_images" => json!({"images": two}),
         "animate_images" => json!({"images": two, "size": 120}),
