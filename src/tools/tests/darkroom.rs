@@ -56,8 +56,9 @@ async fn only_so_many_edits_run_at_a_time() {
 
 #[tokio::test]
 async fn memory_is_shared_out_by_pixels() {
-    // Twelve bytes to a pixel: two pictures of two megapixels fit into 48 MiB, a third must wait.
-    let darkroom = Darkroom::new(10, 48 << 20, imaging::Limits::default(), imaging::Fonts::default());
+    // Twelve bytes to a pixel: two pictures of two megapixels fit into 48 MiB, a third must wait. A quarter of the
+    // room is for pictures that are held.
+    let darkroom = Darkroom::new(10, 64 << 20, imaging::Limits::default(), imaging::Fonts::default());
     let first = hold(&darkroom, 2 * MEGAPIXEL);
     let second = hold(&darkroom, 2 * MEGAPIXEL);
     first.begun.await.unwrap();
