@@ -2,14 +2,14 @@
 
 use crate::{
     access::Access,
-    agent::{Agent, Engine, Pictures, Turns},
+    agent::{Agent, Engine, Media, Turns},
     attachments::{self, Attachments, Objects},
-    config::{self, Config, ProviderChoice},
+    config::{self, Config},
     context::Bounds,
     domain::{InterfaceType, UserId},
     imaging,
     prompts::Prompts,
-    providers::{Provider, offline::Offline, openai},
+    providers::{Hosted, ModelSettings, Provider, http_client, offline::Offline},
     store::Store,
     telegram::{self, Connected},
     tools::{Darkroom, Prints, Registry},
@@ -34,8 +34,9 @@ pub struct Running {
     telegram: watch::Receiver<Option<Connected>>,
     /// Where the page is.
     pub page: Option<SocketAddr>,
-    /// Which provider the default agent speaks to.
+    /// Which provider the default agent speaks to, and which model.
     pub provider: &'static str,
+    pub model: String,
 }
 
 impl Running {
@@ -78,6 +79,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
     let engine = Arc::new(engine(&config, prompts, &prints, &turns)?);
     let Some(default_agent) = engine.agents.first() else { bail!("no agent is configured") };
     let (agent_id, provider) = (default_agent.name.clone(), default_agent.provider.name());
+    let model = default_agent.provider.model().to_owned();
 
     let mut tasks = JoinSet::new();
     supervise(&mut tasks, "agent", move || engine.clone().run());
@@ -123,7 +125,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
             }
         });
     }
-    Ok(Running { tasks, store, telegram, page, provider })
+    Ok(Running { tasks, store, telegram, page, provider, model })
 }
 
 /// What a crash left half done: sends on the wire have an unknown fate, running turns go on from their steps.
@@ -152,7 +154,7 @@ fn darkroom(config: &Config) -> anyhow::Result<Darkroom> {
 }
 
 fn engine(config: &Config, prompts: Prompts, prints: &Prints, turns: &Arc<Turns>) -> anyhow::Result<Engine> {
-    let pictures = Arc::new(Pictures(prints.clone()));
+    let media = Arc::new(Media(prints.clone()));
     let mut agents = Vec::new();
     for agent in &config.agents {
         if let config::ToolChoice::Only(names) = &agent.tools
@@ -166,7 +168,7 @@ fn engine(config: &Config, prompts: Prompts, prints: &Prints, turns: &Arc<Turns>
         }
         agents.push(Agent {
             name: agent.name.clone(),
-            provider: provider(config, agent, &pictures)?,
+            provider: provider(config, agent, &media)?,
             prompt: agent.prompt.clone(),
             max_steps: agent.max_steps,
             tools: Registry::new().only(|tool| agent.tools.includes(tool)),
@@ -192,25 +194,21 @@ fn engine(config: &Config, prompts: Prompts, prints: &Prints, turns: &Arc<Turns>
     })
 }
 
-fn provider(
-    config: &Config,
-    agent: &config::Agent,
-    pictures: &Arc<Pictures>,
-) -> anyhow::Result<Arc<dyn Provider>> {
-    let key = config.secrets.openai_api_key.clone();
-    let hosted = match agent.provider {
-        ProviderChoice::Offline => None,
-        ProviderChoice::Auto => key,
-        // A server of one's own may want no key.
-        ProviderChoice::OpenAi => Some(key.unwrap_or_else(|| SecretString::from(""))),
+fn provider(config: &Config, agent: &config::Agent, media: &Arc<Media>) -> anyhow::Result<Arc<dyn Provider>> {
+    let Some(vendor) = config.vendor_of(agent) else { return Ok(Arc::new(Offline::new()?)) };
+    let settings = config.providers.of(vendor);
+    // A server of one's own may want no key.
+    let no_key = SecretString::from("");
+    let key = config.secrets.key(vendor).unwrap_or(&no_key);
+    let model = ModelSettings {
+        model: agent.model.clone().unwrap_or_else(|| settings.model.clone()),
+        temperature: agent.temperature,
+        options: agent.options.clone(),
+        stream: settings.stream,
     };
-    let Some(key) = hosted else {
-        return Ok(Arc::new(Offline::new()?));
-    };
-    let settings = &config.providers.openai;
-    let model = agent.model.clone().unwrap_or_else(|| settings.model.clone());
-    let client = openai::http_client().context("the HTTP client")?;
-    Ok(Arc::new(openai::OpenAi::new(&settings.base_url, model, key, client, pictures.clone())))
+    let client = http_client().context("the HTTP client")?;
+    let silence = config.limits.model_silence();
+    Ok(Arc::new(Hosted::new(vendor, &settings.base_url, key, model, silence, client, media.clone())))
 }
 
 async fn serve_telegram(ready: Connected) {

@@ -11,7 +11,7 @@ use crate::{
 use std::{net::SocketAddr, process::ExitCode};
 
 /// Everything on and off, in plain words, and how to change it.
-pub fn welcome(config: &Config, page: Option<SocketAddr>, provider: &str) -> String {
+pub fn welcome(config: &Config, page: Option<SocketAddr>, provider: &str, model: &str) -> String {
     let page = match page {
         Some(address) => format!("http://{address} (open it, add a photo, say what you'd like)"),
         None => "off. Set web.listen to turn it on.".into(),
@@ -24,15 +24,12 @@ pub fn welcome(config: &Config, page: Option<SocketAddr>, provider: &str) -> Str
         "offline" => {
             "offline. It understands plain edits: “crop to a square, then make it black and white”.".into()
         }
-        name => format!("{name}, model {}", config.providers.openai.model),
+        name => format!("{name}, model {model}"),
     };
-    let models = match (provider, config.secrets.not_supported_yet().as_slice()) {
-        ("offline", []) => {
-            "off. Set OPENAI_API_KEY (or a base_url for a server of your own) and start again.".into()
-        }
-        ("offline", keys) => {
-            format!("off. {} is set, but only OPENAI_API_KEY is supported in this version.", keys.join(", "))
-        }
+    let models = match provider {
+        "offline" => "off. Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY (or a base_url for a server of your \
+                      own) and start again."
+            .into(),
         _ => "on".to_owned(),
     };
     format!(

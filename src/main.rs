@@ -61,7 +61,7 @@ async fn run(config: Config, prompts: Prompts) -> anyhow::Result<ExitCode> {
     let wants_telegram = config.secrets.telegram_bot_token.is_some();
     let facts = config.clone();
     let mut running = app::start(config, prompts).await?;
-    println!("{}", doctor::welcome(&facts, running.page, running.provider));
+    println!("{}", doctor::welcome(&facts, running.page, running.provider, &running.model));
     let stop = stop_signal()?;
     tokio::pin!(stop);
     if wants_telegram {

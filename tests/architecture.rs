@@ -17,7 +17,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("store", &["domain"]),
     ("providers", &["domain"]),
     ("prompts", &["domain"]),
-    ("config", &["prompts"]),
+    ("config", &["prompts", "providers"]),
     ("access", &["store", "domain"]),
     ("attachments", &["access", "store", "imaging", "domain"]),
     ("tools", &["attachments", "access", "store", "imaging", "providers", "domain"]),

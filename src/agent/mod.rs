@@ -3,7 +3,7 @@
 
 mod answer;
 mod engine;
-mod pictures;
+mod media;
 pub mod says;
 mod steps;
 mod turns;
@@ -12,5 +12,5 @@ mod turns;
 mod tests;
 
 pub use engine::{Agent, Engine, Planner};
-pub use pictures::Pictures;
-pub use turns::{TurnEvent, Turns};
+pub use media::Media;
+pub use turns::{Progress, TurnEvent, Turns};

@@ -3,6 +3,9 @@
 use crate::providers::ProviderError;
 use std::time::Duration;
 
+/// When the service does not say how long.
+const A_MINUTE: Duration = Duration::from_secs(60);
+
 /// Something of ours broke.
 pub fn apology() -> String {
     "Sorry, something went wrong on my side and I couldn't finish this. Please try again.".into()
@@ -29,10 +32,18 @@ pub fn nothing_to_say() -> String {
     "I'm not sure what to do with that. Could you say it another way?".into()
 }
 
+fn soon(wait: Duration) -> String {
+    match wait.as_secs().max(1) {
+        1 => "a second".into(),
+        seconds @ ..=120 => format!("{seconds} seconds"),
+        seconds => format!("{} minutes", seconds.div_ceil(60)),
+    }
+}
+
 pub fn provider_trouble(error: &ProviderError) -> String {
     match error {
         ProviderError::RetryAfter(wait) => {
-            format!("The model is rate-limited; try again in about {} seconds.", wait.as_secs().max(1))
+            format!("The model is rate-limited; try again in about {}.", soon(wait.unwrap_or(A_MINUTE)))
         }
         ProviderError::Unreachable(_) => {
             "I can't reach the model right now. Please try again in a minute.".into()
@@ -43,8 +54,9 @@ pub fn provider_trouble(error: &ProviderError) -> String {
                 .into()
         }
         ProviderError::Refused => "The model declined to do this. Try asking for something else.".into(),
-        ProviderError::Auth(_) => {
-            "The model's service doesn't accept the configured key. Whoever runs this bot needs to check it."
+        ProviderError::Setup(_) => {
+            "The model isn't set up right: its service doesn't accept the configured key, model or address. \
+             Whoever runs this bot finds in its log what to change."
                 .into()
         }
         ProviderError::BadAnswer(_) => "The model gave an answer I couldn't use. Please try again.".into(),

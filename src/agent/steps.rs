@@ -5,12 +5,12 @@ use super::{Agent, Engine, says};
 use crate::{
     context::{self, Opening},
     domain::{Message, NewMessage, Role, ToolCall, Turn},
-    providers::{Completion, Prompt, PromptMessage, ProviderError, ToolSpec},
+    providers::{Completion, Listener, Prompt, PromptMessage, ProviderError, ToolSpec},
     store::StoreError,
     tools::{Output, ToolContext},
 };
 use futures::future::join_all;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::time::Duration;
 use tracing::{debug, warn};
 
@@ -61,7 +61,7 @@ pub async fn run(
         match talk(engine, agent, turn, opening, tools).await {
             Ok(completion) => Outcome {
                 text: completion.text,
-                usage: completion.usage,
+                usage: Some(json!(completion.usage)),
                 provider_metadata: completion.provider_metadata,
                 ..Outcome::default()
             },
@@ -103,7 +103,9 @@ async fn talk(
         // After the last step, one request without tools: the answer must be words.
         let offered = if steps < agent.max_steps { specs.clone() } else { Vec::new() };
         let prompt = prompt(&opening, &stored, offered);
-        let completion = ask(agent, &prompt).await.map_err(Stopped::Provider)?;
+        engine.turns.progress(turn.turn_id, |progress| progress.text.clear());
+        let heard = |piece: &str| engine.turns.progress(turn.turn_id, |progress| progress.text += piece);
+        let completion = ask(agent, &prompt, &heard).await.map_err(Stopped::Provider)?;
         if completion.tool_calls.is_empty() || prompt.tools.is_empty() {
             return Ok(completion);
         }
@@ -122,13 +124,19 @@ fn prompt(opening: &Opening, stored: &[Message], tools: Vec<ToolSpec>) -> Prompt
 }
 
 /// Asks again while the trouble may pass and the wait is bearable.
-async fn ask(agent: &Agent, prompt: &Prompt) -> Result<Completion, ProviderError> {
+async fn ask(
+    agent: &Agent,
+    prompt: &Prompt,
+    heard: Listener<'_>,
+) -> Result<Completion, ProviderError> {
     let mut tries = 1;
     loop {
-        let wait = match agent.provider.complete(prompt).await {
+        let wait = match agent.provider.complete(prompt, heard).await {
             Ok(completion) => return Ok(completion),
-            Err(ProviderError::RetryAfter(wait)) if tries < PROVIDER_TRIES && wait <= LONGEST_WAIT => {
-                wait.max(Duration::from_millis(100))
+            Err(ProviderError::RetryAfter(wait))
+                if tries < PROVIDER_TRIES && wait.unwrap_or_default() <= LONGEST_WAIT =>
+            {
+                wait.unwrap_or(Duration::from_secs(5)).max(Duration::from_millis(100))
             }
             Err(ProviderError::Unreachable(why)) if tries < PROVIDER_TRIES => {
                 debug!(why, "the provider is away");
@@ -204,7 +212,7 @@ fn request_row(request: Completion) -> impl FnOnce(NewMessage) -> NewMessage {
     move |message| NewMessage {
         content: request.text,
         tool_calls: request.tool_calls,
-        reasoning_info: request.usage,
+        reasoning_info: Some(json!(request.usage)),
         provider_metadata: request.provider_metadata,
         ..message
     }

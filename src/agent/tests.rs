@@ -10,7 +10,7 @@ use crate::{
     },
     imaging,
     prompts::Prompts,
-    providers::{Completion, Prompt, Provider, ProviderError},
+    providers::{Completion, Listener, Prompt, Provider, ProviderError},
     store::{FiledMessage, Filing, Store, WantsTurn},
     tools::{Darkroom, Prints, Registry},
 };
@@ -27,7 +27,15 @@ impl Provider for Moody {
         "moody"
     }
 
-    fn complete<'a>(&'a self, prompt: &'a Prompt) -> BoxFuture<'a, Result<Completion, ProviderError>> {
+    fn model(&self) -> &str {
+        "moody"
+    }
+
+    fn complete<'a>(
+        &'a self,
+        prompt: &'a Prompt,
+        _: Listener<'a>,
+    ) -> BoxFuture<'a, Result<Completion, ProviderError>> {
         Box::pin(async {
             assert!(!prompt.focus.said.contains("panic"), "as asked");
             Ok(Completion { text: "All is well.".into(), ..Completion::default() })

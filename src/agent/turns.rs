@@ -8,7 +8,7 @@ use std::{
     collections::HashMap,
     sync::{Mutex, MutexGuard, PoisonError},
 };
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::{Notify, broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,11 +17,25 @@ pub enum TurnEvent {
     Ended { turn: TurnId, conversation: Conversation },
 }
 
+/// What of a running turn can be shown before it ends.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// What the model has said so far in this step.
+    pub text: String,
+    /// What is being done, in words for the person: “cropping 3 photos…”.
+    pub doing: Option<String>,
+}
+
+struct RunningTurn {
+    token: CancellationToken,
+    progress: watch::Sender<Progress>,
+}
+
 pub struct Turns {
     store: Store,
     wake: Notify,
     events: broadcast::Sender<TurnEvent>,
-    running: Mutex<HashMap<TurnId, CancellationToken>>,
+    running: Mutex<HashMap<TurnId, RunningTurn>>,
 }
 
 impl Turns {
@@ -47,8 +61,8 @@ impl Turns {
     pub async fn cancel(&self, place: &Conversation) -> Result<bool, StoreError> {
         let cancelled = self.store.cancel_turns(place).await?;
         for id in &cancelled {
-            if let Some(token) = self.running().get(id) {
-                token.cancel();
+            if let Some(turn) = self.running().get(id) {
+                turn.token.cancel();
             }
             // Waiting turns end here: nobody else will say so.
             self.tell(TurnEvent::Ended { turn: *id, conversation: place.clone() });
@@ -56,15 +70,28 @@ impl Turns {
         Ok(!cancelled.is_empty())
     }
 
-    fn running(&self) -> MutexGuard<'_, HashMap<TurnId, CancellationToken>> {
+    fn running(&self) -> MutexGuard<'_, HashMap<TurnId, RunningTurn>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn begin(&self, turn: TurnId, conversation: &Conversation) -> CancellationToken {
         let token = CancellationToken::new();
-        self.running().insert(turn, token.clone());
+        let running = RunningTurn { token: token.clone(), progress: watch::Sender::default() };
+        self.running().insert(turn, running);
         self.tell(TurnEvent::Started { turn, conversation: conversation.clone() });
         token
+    }
+
+    /// Follows a running turn; none if it does not run here. The channel closes when the turn ends.
+    pub fn follow(&self, turn: TurnId) -> Option<watch::Receiver<Progress>> {
+        self.running().get(&turn).map(|running| running.progress.subscribe())
+    }
+
+    /// Notes how far a turn is, for whoever follows it.
+    pub(super) fn progress(&self, turn: TurnId, change: impl FnOnce(&mut Progress)) {
+        if let Some(running) = self.running().get(&turn) {
+            running.progress.send_modify(change);
+        }
     }
 
     /// Which turns run here.

@@ -5,7 +5,7 @@ use super::{
     ConfigError, Place,
     schema::{self, ROOT, Shape, listed},
 };
-use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserialize as _, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_yaml::{Mapping, Value};
 use std::{cell::RefCell, fmt};
 
@@ -66,8 +66,8 @@ fn variable(settings: &mut Mapping, name: &str, text: &str) -> Result<(), String
     while let Some(segment) = segments.next() {
         shape = match shape {
             Shape::Section(keys) => known(keys, &path, &segment)?,
-            Shape::Named(each) if target.contains_key(&segment) => each,
-            Shape::Named(_) => {
+            Shape::Named(each, _) if target.contains_key(&segment) => each,
+            Shape::Named(..) => {
                 let names = listed(target.keys().filter_map(Value::as_str));
                 return Err(format!("there is no {} in {path}; there is: {names}", segment));
             }
@@ -83,7 +83,7 @@ fn variable(settings: &mut Mapping, name: &str, text: &str) -> Result<(), String
             merge(target, change);
             return Ok(());
         }
-        if matches!(shape, Shape::Section(_) | Shape::Named(_)) {
+        if matches!(shape, Shape::Section(_) | Shape::Named(..)) {
             let below = target.entry(segment.into()).or_insert_with(|| Value::Mapping(Mapping::new()));
             target = below.as_mapping_mut().ok_or_else(|| format!("{path} must be {}", shape.expected()))?;
         }
@@ -143,11 +143,21 @@ impl<'de> DeserializeSeed<'de> for Reader<'_> {
         let read = match self.shape {
             // As written: `model: 1.10` is the text 1.10, not the number 1.1.
             Shape::Text(_) | Shape::OptionalText(_) => source.deserialize_str(&self),
+            Shape::Anything => return anything(&self, source),
             _ => source.deserialize_any(&self),
         };
         read.inspect_err(|_| {
             self.unexpected::<D::Error>();
         })
+    }
+}
+
+/// A section of somebody else's: its keys are not ours to check.
+fn anything<'de, D: Deserializer<'de>>(reader: &Reader<'_>, source: D) -> Result<Value, D::Error> {
+    match Value::deserialize(source)? {
+        Value::Null => Ok(Mapping::new().into()),
+        section @ Value::Mapping(_) => Ok(section),
+        _ => Err(reader.unexpected()),
     }
 }
 
@@ -181,14 +191,18 @@ impl<'de> Visitor<'de> for &Reader<'_> {
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<Value, E> {
         match self.shape {
             Shape::Whole(least, most) if (*least..=*most).contains(&value) => Ok(value.into()),
-            Shape::Number(..) => self.visit_f64(value as f64),
+            Shape::Number(..) | Shape::OptionalNumber(..) => self.visit_f64(value as f64),
             _ => Err(self.unexpected()),
         }
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
         match self.shape {
-            Shape::Number(least, most) if (*least..=*most).contains(&value) => Ok(value.into()),
+            Shape::Number(least, most) | Shape::OptionalNumber(least, most)
+                if (*least..=*most).contains(&value) =>
+            {
+                Ok(value.into())
+            }
             _ => Err(self.unexpected()),
         }
     }
@@ -197,6 +211,7 @@ impl<'de> Visitor<'de> for &Reader<'_> {
     fn visit_unit<E: de::Error>(self) -> Result<Value, E> {
         match self.shape {
             Shape::Section(_) => Ok(Mapping::new().into()),
+            Shape::OptionalNumber(..) => Ok(Value::Null),
             _ => Err(self.unexpected()),
         }
     }
@@ -225,7 +240,7 @@ impl<'de> Visitor<'de> for &Reader<'_> {
             let value = entries.next_value_seed(Reader { shape, path, complaint: self.complaint })?;
             found.insert(name.into(), value);
         }
-        if found.is_empty() && matches!(self.shape, Shape::Named(_)) {
+        if found.is_empty() && matches!(self.shape, Shape::Named(..)) {
             return Err(self.refuse("must name at least one"));
         }
         Ok(found.into())
@@ -272,7 +287,7 @@ impl<'de> Visitor<'de> for Key<'_> {
         let Key(section) = self;
         let shape = match section.shape {
             Shape::Section(keys) => known(keys, &section.path, name),
-            Shape::Named(each) => schema::agent_name(name)
+            Shape::Named(each, check) => check(name)
                 .map(|()| *each)
                 .map_err(|what| format!("{} {what}", joined(&section.path, name))),
             _ => return Err(section.unexpected()),

@@ -10,7 +10,7 @@ mod tests;
 
 pub use places::{AttachmentsUrl, DatabaseUrl};
 
-use crate::prompts::Prompts;
+use crate::{prompts::Prompts, providers::Vendor};
 use secrecy::SecretString;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_yaml::{Mapping, Value};
@@ -31,6 +31,8 @@ pub struct Config {
     /// Never empty, in the order they were written: the first is the default.
     pub agents: Vec<Agent>,
     pub providers: Providers,
+    /// By model.
+    pub prices: HashMap<String, Price>,
     pub images: Images,
     pub limits: Limits,
     /// Only ever from the environment, never from a file.
@@ -101,6 +103,16 @@ pub struct History {
     pub max_history_messages: u32,
     pub history_max_age_hours: f64,
     pub max_thread_tokens: usize,
+    /// `None` lets the model write them where there is one.
+    pub titles: Option<Titles>,
+}
+
+/// Where a conversation's title comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Titles {
+    Model,
+    Message,
 }
 
 impl History {
@@ -124,6 +136,16 @@ pub struct Agent {
     pub prompt: String,
     pub tools: ToolChoice,
     pub max_steps: u32,
+    /// `None` leaves it to the vendor.
+    pub temperature: Option<f64>,
+    /// A slash command that goes to this agent, without the slash.
+    pub command: Option<String>,
+    /// The agent that goes on when this one's model cannot be had.
+    pub fallback: Option<String>,
+    /// US dollars a day, of all people together.
+    pub daily_budget: Option<f64>,
+    /// Laid over the model's request as they are.
+    pub options: serde_json::Map<String, serde_json::Value>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -132,7 +154,21 @@ pub enum ProviderChoice {
     /// The first provider with a key, else offline.
     Auto,
     Offline,
+    Anthropic,
     OpenAi,
+    Gemini,
+}
+
+impl ProviderChoice {
+    /// Whose language it speaks, where that is decided.
+    pub fn vendor(self) -> Option<Vendor> {
+        match self {
+            Self::Auto | Self::Offline => None,
+            Self::Anthropic => Some(Vendor::Anthropic),
+            Self::OpenAi => Some(Vendor::OpenAi),
+            Self::Gemini => Some(Vendor::Gemini),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -162,7 +198,19 @@ impl<'de> Deserialize<'de> for ToolChoice {
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Providers {
+    pub anthropic: ProviderSettings,
     pub openai: ProviderSettings,
+    pub gemini: ProviderSettings,
+}
+
+impl Providers {
+    pub fn of(&self, vendor: Vendor) -> &ProviderSettings {
+        match vendor {
+            Vendor::Anthropic => &self.anthropic,
+            Vendor::OpenAi => &self.openai,
+            Vendor::Gemini => &self.gemini,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -171,6 +219,21 @@ pub struct ProviderSettings {
     pub base_url: String,
     /// Used when the agent names none.
     pub model: String,
+    /// Whether answers come in pieces.
+    pub stream: bool,
+    /// What makes pictures; `auto` is the vendor's usual one at its own service, and none elsewhere.
+    #[serde(default)]
+    pub image_model: Option<String>,
+}
+
+/// US dollars for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+pub struct Price {
+    pub input: f64,
+    pub output: f64,
+    /// What the vendor has seen before; `None` costs as much as the rest.
+    #[serde(default)]
+    pub cached_input: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -185,11 +248,19 @@ pub struct Limits {
     pub turn_timeout_seconds: f64,
     pub edits_at_once: usize,
     pub edit_memory_bytes: u64,
+    pub model_silence_seconds: f64,
+    /// US dollars.
+    pub daily_budget_per_user: Option<f64>,
+    pub daily_budget_per_chat: Option<f64>,
 }
 
 impl Limits {
     pub fn tool_timeout(&self) -> Duration {
         Duration::from_secs_f64(self.tool_timeout_seconds)
+    }
+    /// How long a model may say nothing.
+    pub fn model_silence(&self) -> Duration {
+        Duration::from_secs_f64(self.model_silence_seconds)
     }
     pub fn turn_timeout(&self) -> Duration {
         Duration::from_secs_f64(self.turn_timeout_seconds)
@@ -218,10 +289,12 @@ impl Secrets {
         }
     }
 
-    /// Variables that are set but have no provider in this version, so that start-up can say so.
-    pub fn not_supported_yet(&self) -> Vec<&'static str> {
-        let keys = [("ANTHROPIC_API_KEY", &self.anthropic_api_key), ("GEMINI_API_KEY", &self.gemini_api_key)];
-        keys.into_iter().filter(|(_, key)| key.is_some()).map(|(name, _)| name).collect()
+    pub fn key(&self, vendor: Vendor) -> Option<&SecretString> {
+        match vendor {
+            Vendor::Anthropic => self.anthropic_api_key.as_ref(),
+            Vendor::OpenAi => self.openai_api_key.as_ref(),
+            Vendor::Gemini => self.gemini_api_key.as_ref(),
+        }
     }
 
     pub fn all(&self) -> impl Iterator<Item = &SecretString> {
@@ -258,10 +331,12 @@ pub enum ConfigError {
     #[error("agents.{agent}.prompt is {prompt:?}, which prompts.yaml does not have; it has {known}")]
     NoSuchPrompt { agent: String, prompt: String, known: String },
     #[error(
-        "agents.{agent}.provider is openai, but OPENAI_API_KEY is not set; set it, \
-         or point providers.openai.base_url at a server that needs no key"
+        "agents.{agent}.provider is {vendor}, but {variable} is not set; set it, \
+         or point providers.{vendor}.base_url at a server that needs no key"
     )]
-    NoKey { agent: String },
+    NoKey { agent: String, vendor: Vendor, variable: String },
+    #[error("agents.{agent}.{key} is {value:?}, {why}")]
+    Agent { agent: String, key: &'static str, value: String, why: String },
     #[error("images.fonts names {}, which {why}", path.display())]
     Font { path: PathBuf, why: String },
     /// The checks let something through that the types do not take: our mistake, not the person's.
@@ -303,17 +378,56 @@ impl Config {
         let mut config: Self = serde_yaml::from_value(Value::Mapping(settings))?;
         config.secrets = Secrets::from_variables(&variables);
         config.check_keys()?;
+        config.check_agents()?;
         Ok(config)
     }
 
-    /// A server of one's own may need no key; OpenAI's does.
+    /// A server of one's own may need no key; a vendor's does.
     fn check_keys(&self) -> Result<(), ConfigError> {
-        let official = self.providers.openai.base_url.contains("//api.openai.com");
-        let keyless =
-            self.agents.iter().find(|agent| agent.provider == ProviderChoice::OpenAi).filter(|_| official);
-        match (keyless, &self.secrets.openai_api_key) {
-            (Some(agent), None) => Err(ConfigError::NoKey { agent: agent.name.clone() }),
-            _ => Ok(()),
+        for agent in &self.agents {
+            let Some(vendor) = agent.provider.vendor() else { continue };
+            let official = vendor.is_official(&self.providers.of(vendor).base_url);
+            if official && self.secrets.key(vendor).is_none() {
+                let variable = key_variable(vendor);
+                return Err(ConfigError::NoKey { agent: agent.name.clone(), vendor, variable });
+            }
+        }
+        Ok(())
+    }
+
+    /// Agents name each other and own commands: every name must lead somewhere, and to one place only.
+    fn check_agents(&self) -> Result<(), ConfigError> {
+        let wrong = |agent: &Agent, key, value: &str, why: String| ConfigError::Agent {
+            agent: agent.name.clone(),
+            key,
+            value: value.to_owned(),
+            why,
+        };
+        for (at, agent) in self.agents.iter().enumerate() {
+            if let Some(command) = &agent.command
+                && let Some(other) = self.agents[..at].iter().find(|a| a.command.as_ref() == Some(command))
+            {
+                let why = format!("which is the command of {} already", other.name);
+                return Err(wrong(agent, "command", command, why));
+            }
+            let Some(fallback) = &agent.fallback else { continue };
+            if *fallback == agent.name {
+                return Err(wrong(agent, "fallback", fallback, "which is the agent itself".into()));
+            }
+            if self.agent(fallback).is_none() {
+                let names: Vec<&str> = self.agents.iter().map(|agent| agent.name.as_str()).collect();
+                let why = format!("which is no agent; there are {}", names.join(", "));
+                return Err(wrong(agent, "fallback", fallback, why));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whose model an agent asks; `None` is the offline one.
+    pub fn vendor_of(&self, agent: &Agent) -> Option<Vendor> {
+        match agent.provider {
+            ProviderChoice::Auto => VENDORS.into_iter().find(|vendor| self.secrets.key(*vendor).is_some()),
+            chosen => chosen.vendor(),
         }
     }
 
@@ -336,6 +450,14 @@ impl Config {
     pub fn default_agent(&self) -> Option<&Agent> {
         self.agents.first()
     }
+}
+
+/// In the order in which `auto` looks for a key.
+pub const VENDORS: [Vendor; 3] = [Vendor::Anthropic, Vendor::OpenAi, Vendor::Gemini];
+
+/// Where a vendor's key comes from.
+pub fn key_variable(vendor: Vendor) -> String {
+    format!("{}_API_KEY", vendor.as_str().to_ascii_uppercase())
 }
 
 /// The process environment, without what is not text (`std::env::vars` would panic on it).

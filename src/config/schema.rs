@@ -7,13 +7,16 @@ use url::Url;
 /// What one key may hold.
 pub(super) enum Shape {
     Section(&'static [(&'static str, Shape)]),
-    /// Sections named by the person, in the order they wrote them.
-    Named(&'static Shape),
+    /// Sections named by the person, in the order they wrote them, and which names will do.
+    Named(&'static Shape, fn(&str) -> Result<(), String>),
     Text(Check),
     OptionalText(Check),
     Flag,
     Whole(u64, u64),
     Number(f64, f64),
+    OptionalNumber(f64, f64),
+    /// A section that is passed on as it is.
+    Anything,
     Ids,
     /// `all`, or a list of names.
     Names,
@@ -24,7 +27,12 @@ pub(super) enum Shape {
 /// Gives the value in its one spelling, or says what is wrong with it ("must be …").
 type Check = fn(&str) -> Result<String, String>;
 
-use Shape::{Flag, Ids, Named, Names, Number, OptionalText, Paths, Section, Text, Whole};
+use Shape::{
+    Anything, Flag, Ids, Named, Names, Number, OptionalNumber, OptionalText, Paths, Section, Text, Whole,
+};
+
+/// Commands that no agent can have.
+const OWN_COMMANDS: [&str; 6] = ["start", "help", "new", "cancel", "usage", "web"];
 
 const DAY_MS: u64 = 86_400_000;
 const GIB: u64 = 1 << 30;
@@ -72,14 +80,39 @@ pub(super) static ROOT: Shape = Section(&[
             ("max_history_messages", Whole(0, 1_000)),
             ("history_max_age_hours", Number(0.0, 87_600.0)),
             ("max_thread_tokens", Whole(100, 2_000_000)),
+            ("titles", OptionalText(titles)),
         ]),
     ),
     ("web", Section(&[("listen", OptionalText(listen_address))])),
-    ("agents", Named(&AGENT)),
+    ("agents", Named(&AGENT, agent_name)),
     (
         "providers",
-        Section(&[("openai", Section(&[("base_url", Text(base_url)), ("model", Text(not_empty))]))]),
+        Section(&[
+            (
+                "anthropic",
+                Section(&[("base_url", Text(base_url)), ("model", Text(not_empty)), ("stream", Flag)]),
+            ),
+            (
+                "openai",
+                Section(&[
+                    ("base_url", Text(base_url)),
+                    ("model", Text(not_empty)),
+                    ("stream", Flag),
+                    ("image_model", OptionalText(not_empty)),
+                ]),
+            ),
+            (
+                "gemini",
+                Section(&[
+                    ("base_url", Text(base_url)),
+                    ("model", Text(not_empty)),
+                    ("stream", Flag),
+                    ("image_model", OptionalText(not_empty)),
+                ]),
+            ),
+        ]),
     ),
+    ("prices", Named(&PRICE, model_name)),
     ("images", Section(&[("fonts", Paths)])),
     (
         "limits",
@@ -88,6 +121,9 @@ pub(super) static ROOT: Shape = Section(&[
             ("turn_timeout_seconds", Number(0.1, 86_400.0)),
             ("edits_at_once", Whole(1, 64)),
             ("edit_memory_bytes", Whole(16 << 20, 1_024 * GIB)),
+            ("model_silence_seconds", Number(0.1, 3_600.0)),
+            ("daily_budget_per_user", OptionalNumber(0.0, 1_000_000.0)),
+            ("daily_budget_per_chat", OptionalNumber(0.0, 1_000_000.0)),
         ]),
     ),
 ]);
@@ -98,6 +134,18 @@ static AGENT: Shape = Section(&[
     ("prompt", Text(not_empty)),
     ("tools", Names),
     ("max_steps", Whole(1, 100)),
+    ("temperature", OptionalNumber(0.0, 2.0)),
+    ("command", OptionalText(command)),
+    ("fallback", OptionalText(not_empty)),
+    ("daily_budget", OptionalNumber(0.0, 1_000_000.0)),
+    ("options", Anything),
+]);
+
+/// US dollars for a million tokens.
+static PRICE: Shape = Section(&[
+    ("input", Number(0.0, 100_000.0)),
+    ("output", Number(0.0, 100_000.0)),
+    ("cached_input", OptionalNumber(0.0, 100_000.0)),
 ]);
 
 pub(super) static ID: Shape = Whole(1, i64::MAX as u64);
@@ -108,12 +156,14 @@ impl Shape {
     pub(super) fn expected(&self) -> String {
         match self {
             Section(keys) => format!("a section with the keys {}", listed(keys.iter().map(|(key, _)| *key))),
-            Named(_) => "a section with one entry per name".into(),
+            Named(..) => "a section with one entry per name".into(),
             Text(_) => "a text".into(),
             OptionalText(_) => "a text or null".into(),
             Flag => "true or false".into(),
             Whole(least, most) => format!("a whole number from {least} to {most}"),
             Number(least, most) => format!("a number from {least} to {most}"),
+            OptionalNumber(least, most) => format!("a number from {least} to {most}, or null"),
+            Anything => "a section with keys of the model's own".into(),
             Ids => "a list of whole numbers, such as [123456789, 987654321]".into(),
             Names => "all, or a list of names such as [crop_image, rotate_image]".into(),
             Paths => "a list of files or directories, such as [fonts/NotoSansCJK-Bold.ttc]".into(),
@@ -125,8 +175,12 @@ pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Agents become slash commands, so their names must be what Telegram accepts as one.
-pub(super) fn agent_name(name: &str) -> Result<(), String> {
+fn model_name(name: &str) -> Result<(), String> {
+    if name.trim().is_empty() { Err("must be named after a model".into()) } else { Ok(()) }
+}
+
+/// Names are part of variables and of the history.
+fn agent_name(name: &str) -> Result<(), String> {
     let letters = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     if letters && (1..=32).contains(&name.len()) && !name.contains("__") {
         Ok(())
@@ -138,9 +192,6 @@ pub(super) fn agent_name(name: &str) -> Result<(), String> {
 /// A sentence for keys that people will look for and that this version does not have.
 pub(super) fn not_yet(path: &str) -> Option<&'static str> {
     match path {
-        "providers.anthropic" | "providers.gemini" => {
-            Some("is not supported yet; this version can talk to openai")
-        }
         "telegram.webhook" => Some("is not supported yet; this version fetches updates by polling"),
         "attachments.retention_days" => Some("is not supported yet; this version keeps files until deleted"),
         _ => None,
@@ -173,11 +224,30 @@ fn telegram_mode(text: &str) -> Result<String, String> {
 
 fn provider(text: &str) -> Result<String, String> {
     match text.trim().to_ascii_lowercase().as_str() {
-        name @ ("auto" | "offline" | "openai") => Ok(name.into()),
-        name @ ("anthropic" | "gemini") => {
-            Err(format!("is {name}, which is not supported yet; supported are auto, offline, openai"))
-        }
-        other => Err(format!("is {other:?}, which is no provider; supported are auto, offline, openai")),
+        name @ ("auto" | "offline" | "anthropic" | "openai" | "gemini") => Ok(name.into()),
+        other => Err(format!(
+            "is {other:?}, which is no provider; supported are auto, offline, anthropic, openai, gemini"
+        )),
+    }
+}
+
+fn titles(text: &str) -> Result<String, String> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        name @ ("model" | "message") => Ok(name.into()),
+        other => Err(format!("is {other:?}, but must be model, message or null")),
+    }
+}
+
+/// Telegram's rules for a command, and not one that the bot itself has.
+fn command(text: &str) -> Result<String, String> {
+    let name = text.trim().trim_start_matches('/');
+    let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if !name.chars().all(legal) || !(1..=32).contains(&name.len()) {
+        return Err("must be 1 to 32 lower-case letters, digits and _, as Telegram wants it".into());
+    }
+    match OWN_COMMANDS.contains(&name) {
+        true => Err(format!("is {name}, which is a command of the bot itself")),
+        false => Ok(name.into()),
     }
 }
 

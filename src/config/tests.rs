@@ -43,6 +43,11 @@ fn with_nothing_set_the_built_in_defaults_hold() {
             prompt: "photothread".into(),
             tools: ToolChoice::All,
             max_steps: 10,
+            temperature: None,
+            command: None,
+            fallback: None,
+            daily_budget: None,
+            options: Default::default(),
         })
     );
     assert_eq!(config.limits.turn_timeout(), Duration::from_secs(600));
@@ -63,7 +68,10 @@ fn every_key_there_is_has_a_default_and_is_shown_in_config_yaml() {
                     }
                 }
             }
-            Shape::Named(each) => missing(each, &value["photothread"], path, found),
+            Shape::Named(each, _) => {
+                let first = value.as_mapping().and_then(|named| named.values().next());
+                missing(each, first.unwrap_or(&Value::Null), path, found)
+            }
             _ => {}
         }
     }
@@ -137,7 +145,7 @@ fn values_that_make_no_sense_are_refused_in_plain_words() {
         ("attachments: { url: 's3://' }", "must name a bucket, such as s3://my-bucket/photothread"),
         ("web: { listen: '0.0.0.0:8080' }", "login comes with a later version"),
         ("web: { listen: '8080' }", "must be an address and a port"),
-        ("agents: { a: { provider: claude } }", "supported are auto, offline, openai"),
+        ("agents: { a: { provider: claude } }", "supported are auto, offline, anthropic, openai, gemini"),
         ("agents: { a: { provider: Anthropic } }", "is anthropic, which is not supported yet"),
         ("agents: { My-Agent: {} }", "agents.My-Agent must be named with"),
         ("providers: { gemini: { base_url: 'https://x' } }", "providers.gemini is not supported yet"),
@@ -232,18 +240,65 @@ fn secrets_come_from_the_environment_and_never_show() {
     assert!(!shown.contains("secret-") && !shown.contains("hunter2"), "{shown}");
     assert!(config.secrets.openai_api_key.is_none(), "an empty variable counts as unset");
     assert_eq!(config.secrets.all().count(), 3);
-    assert_eq!(config.secrets.not_supported_yet(), ["ANTHROPIC_API_KEY", "GEMINI_API_KEY"]);
     let told = refusal("database: { url: 'mysql://me:hunter2@db/photothread' }");
     assert!(!told.contains("hunter2"), "{told}");
 }
 
 #[test]
-fn openai_without_a_key_is_refused_unless_the_server_is_ones_own() {
-    let agent = "agents: { a: { provider: openai } }\n";
-    assert!(refusal(agent).starts_with("agents.a.provider is openai, but OPENAI_API_KEY is not set"));
-    assert!(with(agent, &[("OPENAI_API_KEY", "k")]).is_ok());
-    let own = file(&format!("{agent}providers: {{ openai: {{ base_url: 'http://localhost:1234/v1/' }} }}"));
-    assert_eq!(own.providers.openai.base_url, "http://localhost:1234/v1");
+fn a_vendor_without_its_key_is_refused_unless_the_server_is_ones_own() {
+    for (name, variable) in
+        [("Anthropic", "ANTHROPIC_API_KEY"), ("openai", "OPENAI_API_KEY"), ("GEMINI", "GEMINI_API_KEY")]
+    {
+        let agent = format!("agents: {{ a: {{ provider: {name} }} }}\n");
+        let name = name.to_lowercase();
+        let told = refusal(&agent);
+        assert!(told.starts_with(&format!("agents.a.provider is {name}, but {variable} is not set")), "{told}");
+        assert!(with(&agent, &[(variable, "k")]).is_ok());
+        let own =
+            file(&format!("{agent}providers: {{ {name}: {{ base_url: 'http://localhost:1234/v1/' }} }}"));
+        let vendor = own.vendor_of(&own.agents[0]).unwrap();
+        assert_eq!((vendor.as_str(), own.providers.of(vendor).base_url.as_str()), (name.as_str(), "http://localhost:1234/v1"));
+    }
+}
+
+#[test]
+fn auto_takes_the_first_provider_with_a_key() {
+    let chosen = |keys: &[(&str, &str)]| {
+        let config = with("", keys).unwrap();
+        config.vendor_of(&config.agents[0]).map(|vendor| vendor.as_str())
+    };
+    assert_eq!(chosen(&[]), None);
+    assert_eq!(chosen(&[("GEMINI_API_KEY", "k")]), Some("gemini"));
+    assert_eq!(chosen(&[("GEMINI_API_KEY", "k"), ("OPENAI_API_KEY", "k")]), Some("openai"));
+    assert_eq!(chosen(&[("ANTHROPIC_API_KEY", "k"), ("OPENAI_API_KEY", "k")]), Some("anthropic"));
+}
+
+#[test]
+fn agents_may_only_own_commands_that_telegram_takes_and_name_agents_that_exist() {
+    let told = refusal("agents: { a: { command: Describe } }");
+    assert!(told.contains("agents.a.command must be 1 to 32 lower-case letters"), "{told}");
+    let told = refusal("agents: { a: { command: /cancel } }");
+    assert!(told.contains("which is a command of the bot itself"), "{told}");
+    let told = refusal("agents: { a: { command: look }, b: { command: /look } }");
+    assert_eq!(told, "agents.b.command is \"look\", which is the command of a already");
+    let told = refusal("agents: { a: { fallback: c }, b: {} }");
+    assert_eq!(told, "agents.a.fallback is \"c\", which is no agent; there are a, b");
+    let told = refusal("agents: { a: { fallback: a } }");
+    assert!(told.ends_with("which is the agent itself"), "{told}");
+}
+
+#[test]
+fn options_are_passed_on_as_they_are_and_prices_are_added_to_those_that_are_known() {
+    let config = file(
+        "agents: { a: { temperature: 0.5, options: { thinking: { type: enabled, budget_tokens: 2000 } } } }\n\
+         prices: { my-model: { input: 1, output: 2 } }",
+    );
+    assert_eq!(config.agents[0].options["thinking"]["budget_tokens"], 2000);
+    assert_eq!(config.agents[0].temperature, Some(0.5));
+    assert_eq!(config.prices["my-model"], Price { input: 1.0, output: 2.0, cached_input: None });
+    assert!(config.prices.contains_key("gpt-5-mini"), "the built-in ones stay");
+    let told = refusal("agents: { a: { options: 7 } }");
+    assert!(told.contains("agents.a.options must be a section"), "{told}");
 }
 
 #[test]

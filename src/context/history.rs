@@ -22,7 +22,7 @@ pub fn render(messages: &[Message]) -> Vec<Unit> {
     for (index, message) in messages.iter().enumerate() {
         match message.role {
             Role::User => {
-                units.push(vec![PromptMessage::User { text: person::message(message), images: Vec::new() }])
+                units.push(vec![PromptMessage::User { text: person::message(message), shown: Vec::new() }])
             }
             Role::Assistant if message.tool_calls.is_empty() => {
                 if !message.content.trim().is_empty() {
@@ -62,6 +62,7 @@ fn call_with_results(message: &Message, later: &[Message]) -> Unit {
             call_id: call.id.clone(),
             name: call.name.clone(),
             text: result.map_or_else(|| INTERRUPTED.to_owned(), |m| m.content.clone()),
+            shown: Vec::new(),
         });
     }
     unit
@@ -77,7 +78,7 @@ pub fn bounded(mut units: Vec<Unit>, max_tokens: Option<usize>) -> Vec<PromptMes
             total -= tokens(&units[dropped]);
         }
         if dropped > 0 {
-            let note = vec![PromptMessage::User { text: LEFT_OUT.to_owned(), images: Vec::new() }];
+            let note = vec![PromptMessage::User { text: LEFT_OUT.to_owned(), shown: Vec::new() }];
             units.splice(1..=dropped, [note]);
         }
     }

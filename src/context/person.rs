@@ -3,9 +3,9 @@
 use super::{focus::Scene, reply};
 use crate::{
     attachments::markers,
-    domain::{Attachment, Message},
+    domain::Message,
     providers::{
-        PromptMessage,
+        Focus, PromptMessage, Shown,
         fence::{fenced, fenced_inline},
     },
 };
@@ -28,8 +28,7 @@ pub fn speaks(inputs: &[Message], scene: &Scene) -> PromptMessage {
         parts.push(THEIRS.to_owned());
     }
     parts.push(if said.is_empty() { "(an empty message)".to_owned() } else { said.join("\n") });
-    let images = scene.focus.sent.iter().chain(&scene.focus.replied).filter(|a| a.is_image());
-    PromptMessage::User { text: parts.join("\n"), images: unique(images) }
+    PromptMessage::User { text: parts.join("\n"), shown: shown(scene) }
 }
 
 /// A photo that missed its album is to be treated as the album was.
@@ -60,12 +59,15 @@ fn own(message: &Message) -> String {
     markers::with_markers(&text, &message.attachments)
 }
 
-fn unique<'a>(attachments: impl Iterator<Item = &'a Attachment>) -> Vec<Attachment> {
-    let mut out: Vec<Attachment> = Vec::new();
-    for attachment in attachments {
-        if out.iter().all(|known| known.attachment_id != attachment.attachment_id) {
-            out.push(attachment.clone());
+/// What the model should see, the most important first: what came with the words, what they point at and the album
+/// around it, then the rest of the thread from the newest on.
+fn shown(scene: &Scene) -> Vec<Shown> {
+    let Focus { sent, replied, album, .. } = &scene.focus;
+    let mut shown: Vec<Shown> = Vec::new();
+    for file in sent.iter().chain(replied).chain(album).chain(&scene.thread_files) {
+        if shown.iter().all(|known| known.attachment.attachment_id != file.attachment_id) {
+            shown.push(Shown::whole(file.clone()));
         }
     }
-    out
+    shown
 }

@@ -13,7 +13,6 @@ mod paint;
 mod palette;
 mod picture;
 mod pixelwise;
-mod region;
 mod sources;
 mod spare;
 #[cfg(test)]
@@ -28,6 +27,7 @@ use codecs::{
     convert, decode, encode, format, header, jpeg, metadata, probe, profile, quality, segments, shortcut,
     strip,
 };
+pub use crate::domain::{PixelRect, Region, RegionError};
 pub use color::Color;
 pub use convert::{Conversion, Metadata, Target, convert, convert_picture};
 pub use decode::{Limits, decode};
@@ -37,7 +37,6 @@ pub use film::{Animation, FilmFormat, animate, edit_frames, is_animated};
 pub use format::Format;
 pub use picture::Picture;
 pub use probe::{Probe, probe};
-pub use region::{PixelRect, Region, RegionError};
 pub use shortcut::crop_file;
 pub use sources::{Sources, Unusable};
 pub use spare::reuse;

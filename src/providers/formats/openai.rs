@@ -1,27 +1,39 @@
-//! OpenAI's Chat Completions as OpenAI, Ollama, vLLM, llama.cpp, OpenRouter and Groq speak it: prompt → request,
-//! response → completion, error body → fault. What to do about a fault is the HTTP side's business.
+//! OpenAI's Chat Completions as OpenAI, Ollama, vLLM, llama.cpp, OpenRouter, Groq and Azure speak it: prompt →
+//! request, response or events → completion, error body → fault.
 
-use super::{Answered, Pictures, Step, steps};
-use crate::domain::{Attachment, ToolCall};
-use crate::providers::{Completion, Prompt, ProviderError, ToolSpec};
-use serde_json::{Map, Value, json};
-use sha2::{Digest as _, Sha256};
+use super::{
+    Album, Answered, Assembly, Fault, Step, bad, caption, legal_name, made_up_id, readable_arguments, steps,
+};
+use crate::domain::ToolCall;
+use crate::providers::{Completion, Loaded, ModelSettings, Prompt, ProviderError, Shown, ToolSpec, Usage};
+use serde_json::{Value, json};
 
 /// The body of `POST /chat/completions`.
-pub fn request(model: &str, prompt: &Prompt, pictures: &Pictures) -> Value {
+pub fn request(settings: &ModelSettings, prompt: &Prompt, album: &Album) -> Value {
     let mut messages = Vec::new();
     if !prompt.system.is_empty() {
         messages.push(json!({"role": "system", "content": prompt.system}));
     }
     for step in steps(&prompt.messages) {
         match step {
-            Step::User { text, images } => messages.push(user(text, &images, pictures)),
-            Step::Assistant { text, answered } => messages.extend(assistant(text, &answered)),
+            Step::User { text, shown } => messages.push(user(text, shown, album)),
+            Step::Assistant { text, answered, metadata } => {
+                let kept = metadata.filter(|kept| {
+                    kept["provider"] == "openai" && kept["model"] == settings.model.as_str()
+                });
+                messages.extend(assistant(text, &answered, kept, album));
+            }
         }
     }
-    let mut body = json!({"model": model, "messages": messages, "stream": false});
+    let mut body = json!({"model": settings.model, "messages": messages, "stream": settings.stream});
+    if settings.stream {
+        body["stream_options"] = json!({"include_usage": true});
+    }
     if !prompt.tools.is_empty() {
         body["tools"] = prompt.tools.iter().map(tool).collect();
+    }
+    if let Some(temperature) = settings.temperature {
+        body["temperature"] = temperature.into();
     }
     body
 }
@@ -33,16 +45,8 @@ fn tool(spec: &ToolSpec) -> Value {
     })
 }
 
-fn user(text: &str, images: &[&Attachment], pictures: &Pictures) -> Value {
-    let mut parts = Vec::new();
-    for image in images {
-        let Some(url) = pictures.get(&image.attachment_id) else {
-            continue;
-        };
-        // Each says whose pixels follow: the text may name more files than are shown.
-        parts.push(text_part(&format!("[Attachment ID: {}]", image.attachment_id)));
-        parts.push(json!({"type": "image_url", "image_url": {"url": url}}));
-    }
+fn user(text: &str, shown: &[Shown], album: &Album) -> Value {
+    let mut parts = parts(shown, album);
     if parts.is_empty() {
         return json!({"role": "user", "content": text});
     }
@@ -52,31 +56,59 @@ fn user(text: &str, images: &[&Attachment], pictures: &Pictures) -> Value {
     json!({"role": "user", "content": parts})
 }
 
+fn parts(shown: &[Shown], album: &Album) -> Vec<Value> {
+    album.of(shown).flat_map(|(shown, loaded)| [text_part(&caption(shown)), part(shown, loaded)]).collect()
+}
+
+fn part(shown: &Shown, loaded: &Loaded) -> Value {
+    if loaded.is_image() {
+        return json!({"type": "image_url", "image_url": {"url": loaded.data_url()}});
+    }
+    match loaded.mime.strip_prefix("audio/") {
+        Some(kind) => {
+            let format = if kind.contains("wav") { "wav" } else { "mp3" };
+            json!({"type": "input_audio", "input_audio": {"data": loaded.base64(), "format": format}})
+        }
+        None => json!({"type": "file", "file": {
+            "filename": shown.attachment.filename, "file_data": loaded.data_url(),
+        }}),
+    }
+}
+
 fn text_part(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// The assistant's message and all its tool results. One that neither spoke nor called is rejected by servers.
-fn assistant(text: &str, answered: &[Answered]) -> Vec<Value> {
-    let content = if text.is_empty() { Value::Null } else { Value::from(text) };
-    if answered.is_empty() {
-        return match content {
-            Value::Null => Vec::new(),
-            content => vec![json!({"role": "assistant", "content": content})],
-        };
+/// The assistant's message, all its tool results, and only then what those show: a picture between two results is
+/// refused. One that neither spoke nor called is rejected by servers.
+fn assistant(text: &str, answered: &[Answered], kept: Option<&Value>, album: &Album) -> Vec<Value> {
+    if text.is_empty() && answered.is_empty() {
+        return Vec::new();
     }
-    let calls: Vec<Value> = answered.iter().map(|answered| call(answered.call)).collect();
-    let mut messages = vec![json!({"role": "assistant", "content": content, "tool_calls": calls})];
+    let content = if text.is_empty() { Value::Null } else { Value::from(text) };
+    let mut message = json!({"role": "assistant", "content": content});
+    if let Some(reasoning) = kept.and_then(|kept| kept.get("reasoning_details")) {
+        message["reasoning_details"] = reasoning.clone();
+    }
+    if !answered.is_empty() {
+        message["tool_calls"] = answered.iter().map(|answered| call(answered.call)).collect();
+    }
+    let mut messages = vec![message];
     messages.extend(answered.iter().map(
         |answered| json!({"role": "tool", "tool_call_id": answered.call.id, "content": answered.result}),
     ));
+    let seen: Vec<Value> = answered.iter().flat_map(|answered| parts(answered.shown, album)).collect();
+    if !seen.is_empty() {
+        messages.push(json!({"role": "user", "content": seen}));
+    }
     messages
 }
 
 fn call(call: &ToolCall) -> Value {
-    // Models make up arguments and names that the same server then refuses to read back from the history.
-    let readable = serde_json::from_str::<Map<String, Value>>(&call.arguments).is_ok();
-    let arguments = if readable { call.arguments.as_str() } else { "{}" };
+    // As the model wrote them, if they can be read at all.
+    let readable = serde_json::from_str::<serde_json::Map<String, Value>>(&call.arguments).is_ok();
+    let arguments =
+        if readable { call.arguments.clone() } else { readable_arguments(call).to_string() };
     json!({
         "id": call.id,
         "type": "function",
@@ -84,16 +116,7 @@ fn call(call: &ToolCall) -> Value {
     })
 }
 
-/// `^[a-zA-Z0-9_-]{1,64}$`, as the API enforces it.
-fn legal_name(name: &str) -> String {
-    let legal = |c: char| {
-        if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }
-    };
-    let name: String = name.chars().take(64).map(legal).collect();
-    if name.is_empty() { "unnamed".to_owned() } else { name }
-}
-
-/// What a successful response says. `model` is the one asked for, in case the server does not name it.
+/// What a successful response says. `model` is the one asked for.
 pub fn completion(model: &str, response: &Value) -> Result<Completion, ProviderError> {
     let choice = &response["choices"][0];
     let Some(message) = choice["message"].as_object() else {
@@ -108,17 +131,18 @@ pub fn completion(model: &str, response: &Value) -> Result<Completion, ProviderE
     if text.is_empty() && tool_calls.is_empty() && choice["finish_reason"] == "length" {
         return Err(ProviderError::TooLong);
     }
-    let usage = json!({
-        "provider": "openai",
-        "model": response["model"].as_str().unwrap_or(model),
-        "input_tokens": response["usage"]["prompt_tokens"].as_u64(),
-        "output_tokens": response["usage"]["completion_tokens"].as_u64(),
-    });
-    Ok(Completion { text, tool_calls, usage: Some(usage), provider_metadata: None })
-}
-
-fn bad(why: &str) -> ProviderError {
-    ProviderError::BadAnswer(why.to_owned())
+    let counted = &response["usage"];
+    let usage = Usage {
+        provider: "openai",
+        model: response["model"].as_str().unwrap_or(model).to_owned(),
+        input_tokens: counted["prompt_tokens"].as_u64(),
+        output_tokens: counted["completion_tokens"].as_u64(),
+        cached_input_tokens: counted["prompt_tokens_details"]["cached_tokens"].as_u64(),
+    };
+    let reasoning = message.get("reasoning_details").filter(|details| details.is_array());
+    let provider_metadata = reasoning
+        .map(|details| json!({"provider": "openai", "model": model, "reasoning_details": details}));
+    Ok(Completion { text, tool_calls, usage, provider_metadata })
 }
 
 fn text(content: &Value) -> Result<String, ProviderError> {
@@ -157,21 +181,90 @@ fn tool_calls(calls: &Value, response_id: &Value) -> Result<Vec<ToolCall>, Provi
     Ok(read)
 }
 
-/// The same for the same response, different for every call in it, and within the API's 40 characters.
-fn made_up_id(response_id: &Value, position: usize, name: &str, arguments: &str) -> String {
-    let digest = Sha256::digest(json!([response_id, position, name, arguments]).to_string());
-    let hex: String = digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
-    format!("call_{hex}")
+/// A streamed response. Servers differ in what they repeat: names and ids come once, arguments and text in pieces.
+#[derive(Debug, Default)]
+pub struct Pieces {
+    text: String,
+    refusal: String,
+    calls: Vec<Value>,
+    reasoning: Vec<Value>,
+    id: Value,
+    model: Value,
+    usage: Value,
+    finish: Value,
 }
 
-/// An error as a server words it.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Fault {
-    /// Routers put the upstream's status here and answer 200 themselves.
-    pub status: Option<u16>,
-    /// `code` and `type`, whichever the server gives.
-    pub kind: String,
-    pub message: String,
+impl Assembly for Pieces {
+    fn take(&mut self, event: &Value) -> Result<String, ProviderError> {
+        for (field, name) in [(&mut self.id, "id"), (&mut self.model, "model"), (&mut self.usage, "usage")] {
+            if !event[name].is_null() {
+                *field = event[name].clone();
+            }
+        }
+        let choice = &event["choices"][0];
+        if !choice["finish_reason"].is_null() {
+            self.finish = choice["finish_reason"].clone();
+        }
+        let delta = &choice["delta"];
+        let said = text(&delta["content"])?;
+        self.text += &said;
+        self.refusal += delta["refusal"].as_str().unwrap_or_default();
+        self.reasoning.extend(delta["reasoning_details"].as_array().into_iter().flatten().cloned());
+        for piece in delta["tool_calls"].as_array().into_iter().flatten() {
+            self.take_call(piece);
+        }
+        Ok(said)
+    }
+
+    fn whole(self: Box<Self>) -> Option<Value> {
+        if self.finish.is_null() {
+            return None;
+        }
+        let mut message = json!({"role": "assistant", "content": self.text});
+        if !self.refusal.is_empty() {
+            message["refusal"] = self.refusal.into();
+        }
+        if !self.calls.is_empty() {
+            message["tool_calls"] = self.calls.into();
+        }
+        if !self.reasoning.is_empty() {
+            message["reasoning_details"] = self.reasoning.into();
+        }
+        let choice = json!({"message": message, "finish_reason": self.finish});
+        Some(json!({"id": self.id, "model": self.model, "usage": self.usage, "choices": [choice]}))
+    }
+}
+
+impl Pieces {
+    fn take_call(&mut self, piece: &Value) {
+        let id = piece["id"].as_str().filter(|id| !id.is_empty());
+        // Without an index, a new id begins a new call and anything else goes on with the last.
+        let known = match piece["index"].as_u64() {
+            Some(index) => self.calls.iter().position(|call| call["index"] == index),
+            None if id.is_some() => self.calls.iter().position(|call| call["id"].as_str() == id),
+            None => self.calls.len().checked_sub(1),
+        };
+        let at = known.unwrap_or_else(|| {
+            let empty = json!({"index": piece["index"], "id": "", "function": {"name": "", "arguments": ""}});
+            self.calls.push(empty);
+            self.calls.len() - 1
+        });
+        let call = &mut self.calls[at];
+        if let Some(id) = id {
+            call["id"] = id.into();
+        }
+        let function = &piece["function"];
+        if let Some(name) = function["name"].as_str().filter(|name| !name.is_empty()) {
+            call["function"]["name"] = name.into();
+        }
+        let more = match &function["arguments"] {
+            Value::String(text) => text.clone(),
+            Value::Null => String::new(),
+            whole => whole.to_string(),
+        };
+        let so_far = call["function"]["arguments"].as_str().unwrap_or_default();
+        call["function"]["arguments"] = format!("{so_far}{more}").into();
+    }
 }
 
 /// The error in a response body, if it is one.
@@ -190,6 +283,7 @@ pub fn fault(response: &Value) -> Option<Fault> {
         status: code.as_u64().and_then(|code| u16::try_from(code).ok()),
         kind: kinds.join(" "),
         message: message.to_owned(),
+        retry_after: None,
     })
 }
 

@@ -24,12 +24,11 @@ mod writing;
 #[cfg(test)]
 mod tests;
 
-use super::{Completion, Prompt, Provider, ProviderError};
+use super::{Completion, Listener, Prompt, Provider, ProviderError, Usage};
 use futures::future::{BoxFuture, ready};
 use grammar::Grammar;
 pub use grammar::GrammarError;
 use run::Next;
-use serde_json::json;
 
 pub struct Offline {
     grammar: Grammar,
@@ -47,7 +46,7 @@ impl Offline {
     }
 
     fn answer(&self, prompt: &Prompt) -> Completion {
-        let usage = Some(json!({"model": "offline"}));
+        let usage = Usage { provider: "offline", model: "offline".into(), ..Usage::default() };
         match run::next(&self.grammar, prompt) {
             Next::Call(tool_calls) => Completion { tool_calls, usage, ..Completion::default() },
             Next::Say(text) => Completion { text, usage, ..Completion::default() },
@@ -60,7 +59,17 @@ impl Provider for Offline {
         "offline"
     }
 
-    fn complete<'a>(&'a self, prompt: &'a Prompt) -> BoxFuture<'a, Result<Completion, ProviderError>> {
-        Box::pin(ready(Ok(self.answer(prompt))))
+    fn model(&self) -> &str {
+        "offline"
+    }
+
+    fn complete<'a>(
+        &'a self,
+        prompt: &'a Prompt,
+        heard: Listener<'a>,
+    ) -> BoxFuture<'a, Result<Completion, ProviderError>> {
+        let completion = self.answer(prompt);
+        heard(&completion.text);
+        Box::pin(ready(Ok(completion)))
     }
 }

@@ -1,6 +1,6 @@
 //! What goes over the wire, word for word, and what is made of what comes back.
 
-use super::super::samples::{assistant, call, picture, tool, user};
+use super::super::samples::{album, assistant, call, picture, settings, tool, tool_showing, user};
 use super::*;
 use crate::providers::PromptMessage;
 
@@ -8,9 +8,8 @@ const A: &str = "00000000-0000-0000-0000-000000000001";
 const B: &str = "00000000-0000-0000-0000-000000000002";
 
 fn sent(messages: Vec<PromptMessage>, pictures: &[u128]) -> Value {
-    let pictures = pictures.iter().map(|n| (picture(*n).attachment_id, format!("data:{n}"))).collect();
     let prompt = Prompt { messages, ..Prompt::default() };
-    request("m", &prompt, &pictures)["messages"].take()
+    request(&settings("m"), &prompt, &album(pictures))["messages"].take()
 }
 
 fn answer(message: Value) -> Result<Completion, ProviderError> {
@@ -34,9 +33,8 @@ fn a_whole_turn_is_sent_as_the_api_wants_it() {
         }],
         ..Prompt::default()
     };
-    let pictures = Pictures::from([(picture(1).attachment_id, "data:1".to_owned())]);
     assert_eq!(
-        request("gpt", &prompt, &pictures),
+        request(&settings("gpt"), &prompt, &album(&[1])),
         json!({
             "model": "gpt",
             "stream": false,
@@ -45,7 +43,7 @@ fn a_whole_turn_is_sent_as_the_api_wants_it() {
                 {"role": "user", "content": [
                     {"type": "text", "text": "crop both"},
                     {"type": "text", "text": format!("[Attachment ID: {A}]")},
-                    {"type": "image_url", "image_url": {"url": "data:1"}},
+                    {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,AAE="}},
                 ]},
                 {"role": "assistant", "content": "On it.", "tool_calls": [
                     {"id": "c1", "type": "function", "function": {"name": "crop_image", "arguments": "{\"a\": 1}"}},
@@ -65,7 +63,7 @@ fn a_whole_turn_is_sent_as_the_api_wants_it() {
 fn without_tools_or_system_prompt_neither_is_mentioned() {
     let prompt = Prompt { messages: vec![user("hi", vec![])], ..Prompt::default() };
     let expected = json!({"model": "m", "stream": false, "messages": [{"role": "user", "content": "hi"}]});
-    assert_eq!(request("m", &prompt, &Pictures::new()), expected);
+    assert_eq!(request(&settings("m"), &prompt, &album(&[])), expected);
 }
 
 #[test]
@@ -115,33 +113,91 @@ fn what_the_model_made_up_is_made_legal_before_it_goes_back() {
 }
 
 #[test]
-fn only_the_last_user_message_shows_pixels_and_at_most_six() {
-    let album: Vec<_> = (1..=8).map(picture).collect();
-    let all: Vec<u128> = (1..=8).collect();
+fn what_results_show_comes_in_one_message_after_all_of_them() {
     let messages = sent(
-        vec![user("old", vec![picture(1)]), user("new", album), assistant("", vec![call("c", "look", "{}")])],
-        &all,
+        vec![
+            assistant("", vec![call("c1", "look", "{}"), call("c2", "look", "{}")]),
+            tool_showing("c1", "one", vec![picture(1)]),
+            tool_showing("c2", "two", vec![picture(2)]),
+        ],
+        &[1, 2],
     );
-    assert_eq!(messages[0]["content"], "old");
-    let parts = messages[1]["content"].as_array().unwrap();
+    let roles: Vec<_> = messages.as_array().unwrap().iter().map(|message| message["role"].clone()).collect();
+    assert_eq!(roles, ["assistant", "tool", "tool", "user"]);
+    let parts = messages[3]["content"].as_array().unwrap();
     let urls: Vec<_> = parts.iter().filter_map(|part| part["image_url"]["url"].as_str()).collect();
-    assert_eq!(urls, ["data:1", "data:2", "data:3", "data:4", "data:5", "data:6"]);
+    assert_eq!(urls, ["data:image/jpeg;base64,AAE=", "data:image/jpeg;base64,AAI="]);
+    assert_eq!(parts[0]["text"], format!("[Attachment ID: {A}]"));
+}
+
+#[test]
+fn reasoning_goes_back_to_the_model_it_came_from_and_to_no_other() {
+    let details = json!([{"type": "reasoning.encrypted", "data": "abc"}]);
+    let read = answer(json!({"content": "hi", "reasoning_details": details})).unwrap();
+    let said = |model: &str| {
+        let message = PromptMessage::Assistant {
+            text: "hi".into(),
+            tool_calls: vec![],
+            provider_metadata: read.provider_metadata.clone(),
+        };
+        let prompt = Prompt { messages: vec![message], ..Prompt::default() };
+        request(&settings(model), &prompt, &album(&[]))["messages"][0].take()
+    };
+    assert_eq!(said("m")["reasoning_details"], details);
+    assert_eq!(said("other").get("reasoning_details"), None);
+}
+
+#[test]
+fn pieces_add_up_to_the_same_as_one_piece() {
+    let chunk = |delta: Value| json!({"id": "r1", "model": "m2", "choices": [{"delta": delta}], "usage": null});
+    let named = |index: u64, id: &str| json!({"index": index, "id": id, "function": {"name": "crop", "arguments": ""}});
+    let argued = |index: u64, piece: &str| json!({"index": index, "function": {"arguments": piece}});
+    let events = [
+        chunk(json!({"role": "assistant", "content": ""})),
+        chunk(json!({"content": "Crop"})),
+        chunk(json!({"content": "ping."})),
+        chunk(json!({"tool_calls": [named(0, "c1")]})),
+        chunk(json!({"tool_calls": [argued(0, "{\"a\""), named(1, "c2")]})),
+        chunk(json!({"tool_calls": [argued(1, "{}"), argued(0, ": 1}")]})),
+        json!({"id": "r1", "choices": [{"delta": {}, "finish_reason": "tool_calls"}]}),
+        json!({"id": "r1", "choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2}}),
+    ];
+    let mut pieces = Box::<Pieces>::default();
+    let heard: String = events.iter().map(|event| pieces.take(event).unwrap()).collect();
+    let read = completion("m", &pieces.whole().unwrap()).unwrap();
+    assert_eq!((heard.as_str(), read.text.as_str()), ("Cropping.", "Cropping."));
+    assert_eq!(read.tool_calls, [call("c1", "crop", "{\"a\": 1}"), call("c2", "crop", "{}")]);
+    assert_eq!((read.usage.model.as_str(), read.usage.input_tokens), ("m2", Some(5)));
+
+    let mut half = Box::<Pieces>::default();
+    half.take(&chunk(json!({"content": "Crop"}))).unwrap();
+    assert_eq!(half.whole(), None, "the model had not finished");
+}
+
+#[test]
+fn calls_without_an_index_are_told_apart_by_their_ids() {
+    let chunk = |call: Value| json!({"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": null}]});
+    let mut pieces = Box::<Pieces>::default();
+    for call in [
+        json!({"id": "a", "function": {"name": "crop", "arguments": {"x": 1}}}),
+        json!({"id": "b", "function": {"name": "look", "arguments": "{\"y\":"}}),
+        json!({"function": {"arguments": "2}"}}),
+    ] {
+        pieces.take(&chunk(call)).unwrap();
+    }
+    pieces.take(&json!({"choices": [{"delta": {}, "finish_reason": "stop"}]})).unwrap();
+    let read = completion("m", &pieces.whole().unwrap()).unwrap();
+    assert_eq!(read.tool_calls, [call("a", "crop", "{\"x\":1}"), call("b", "look", "{\"y\":2}")]);
 }
 
 #[test]
 fn a_picture_that_could_not_be_loaded_does_not_lend_its_id_to_the_next() {
     let messages = sent(vec![user("", vec![picture(1), picture(2)])], &[2]);
     let label = json!({"type": "text", "text": format!("[Attachment ID: {B}]")});
-    let pixels = json!({"type": "image_url", "image_url": {"url": "data:2"}});
+    let pixels = json!({"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,AAI="}});
     assert_eq!(messages[0]["content"], json!([label, pixels]));
     let marker = format!("[Attachment ID: {A}]");
     assert_eq!(sent(vec![user(&marker, vec![picture(1)])], &[])[0]["content"], json!(marker));
-}
-
-#[test]
-fn a_file_that_is_no_picture_is_never_shown() {
-    let pdf = Attachment { mime_type: "application/pdf".into(), ..picture(1) };
-    assert_eq!(sent(vec![user("read", vec![pdf])], &[1])[0]["content"], "read");
 }
 
 #[test]
@@ -157,9 +213,13 @@ fn words_calls_and_tokens_are_read() {
     let expected = Completion {
         text: "Cropping.".into(),
         tool_calls: vec![call("c1", "crop", "{oops")],
-        usage: Some(json!({
-            "provider": "openai", "model": "gpt-x-2026", "input_tokens": 12, "output_tokens": 3,
-        })),
+        usage: Usage {
+            provider: "openai",
+            model: "gpt-x-2026".into(),
+            input_tokens: Some(12),
+            output_tokens: Some(3),
+            cached_input_tokens: None,
+        },
         provider_metadata: None,
     };
     assert_eq!(completion("gpt-x", &response).unwrap(), expected);
@@ -170,7 +230,7 @@ fn dialects_of_other_servers_are_read_too() {
     let parts = json!({"content": [{"type": "text", "text": "a"}, {"type": "thinking"}, {"type": "text", "text": "b"}]});
     let completion = answer(parts).unwrap();
     assert_eq!(completion.text, "ab");
-    assert_eq!(completion.usage.unwrap()["model"], "m");
+    assert_eq!(completion.usage.model, "m");
     let calls = json!({"tool_calls": [
         {"function": {"name": "crop", "arguments": {"a": 1}}},
         {"id": "", "function": {"name": "crop", "arguments": {"a": 1}}},

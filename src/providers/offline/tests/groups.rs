@@ -205,13 +205,14 @@ fn without_a_reply_what_undo_went_back_to_is_meant() {
         call_id: "offline-1".into(),
         name: "undo_edit".into(),
         text: format!("Went back.\n[Attachment ID: {}]", id("a")),
+        shown: Vec::new(),
     };
     asked.messages.insert(0, undone);
     assert_eq!(play_with(asked.clone(), pretend).calls, "redo a");
     asked.focus.said = "flip it".into();
     assert_eq!(play_with(asked.clone(), pretend).calls, "flip a horizontal", "what was shown last");
     let newer = format!("look\n[Attachment ID: {}]", id("n"));
-    asked.messages.insert(1, PromptMessage::User { text: newer, images: Vec::new() });
+    asked.messages.insert(1, PromptMessage::User { text: newer, shown: Vec::new() });
     asked.focus.recent.insert(0, photos("n").remove(0));
     assert_eq!(play_with(asked, pretend).calls, "flip n horizontal", "unless something came since");
 }

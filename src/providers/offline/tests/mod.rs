@@ -85,7 +85,7 @@ fn prompt(focus: Focus) -> Prompt {
     let tools = TOOLS.map(|name| ToolSpec { name, description: "", parameters: Value::Null });
     let text = focus.said.clone();
     Prompt {
-        messages: vec![PromptMessage::User { text, images: Vec::new() }],
+        messages: vec![PromptMessage::User { text, shown: Vec::new() }],
         tools: tools.into(),
         focus,
         ..Prompt::default()
@@ -94,7 +94,7 @@ fn prompt(focus: Focus) -> Prompt {
 
 fn complete(prompt: &Prompt) -> Completion {
     static OFFLINE: LazyLock<Offline> = LazyLock::new(|| Offline::new().unwrap());
-    let completion = block_on(OFFLINE.complete(prompt)).unwrap();
+    let completion = block_on(OFFLINE.complete(prompt, &|_| {})).unwrap();
     assert_ne!(completion.text.is_empty(), completion.tool_calls.is_empty(), "either words or calls");
     completion
 }
@@ -243,6 +243,7 @@ fn play_with(mut prompt: Prompt, tool: impl Fn(&ToolCall) -> String) -> Played {
                 call_id: call.id.clone(),
                 name: call.name.clone(),
                 text: tool(call),
+                shown: Vec::new(),
             })
             .collect();
         prompt.messages.push(PromptMessage::Assistant {

@@ -213,7 +213,7 @@ fn a_word_added_to_the_grammar_is_understood() {
     let with_word = yaml.replace("crop: [crop,", "crop: [stutzen, crop,");
     let offline = Offline::with_grammar(&with_word).unwrap();
     let asked = prompt(reply_to_a("stutzen to a square"));
-    assert_eq!(block_on(offline.complete(&asked)).unwrap().tool_calls[0].name, "crop_image");
+    assert_eq!(block_on(offline.complete(&asked, &|_| {})).unwrap().tool_calls[0].name, "crop_image");
     assert!(complete(&asked).tool_calls.is_empty(), "only the new word makes it a crop");
 }
 

@@ -127,6 +127,7 @@ fn without_tools_it_answers_in_words() {
         call_id: crop[0].id.clone(),
         name: crop[0].name.clone(),
         text: pretend(&crop[0]),
+        shown: Vec::new(),
     });
     let text = complete(&asked).text;
     assert_eq!(text, "Here you go: cropped to a square. I had to stop before the rest (rotated left).");
@@ -139,6 +140,7 @@ fn calls_of_earlier_turns_are_not_taken_for_this_one() {
         call_id: "offline-1".into(),
         name: "flip_image".into(),
         text: "Error: old".into(),
+        shown: Vec::new(),
     };
     asked.messages.insert(0, old);
     assert_eq!(complete(&asked).tool_calls[0].id, "offline-1");

@@ -1,6 +1,10 @@
 //! The client against small servers on this machine: what it sends, and what it tells its caller when they misbehave.
 
-use super::super::formats::samples::{picture, user};
+use super::super::{
+    Loaded, Shown,
+    formats::samples::{picture, settings, user},
+    http::http_client,
+};
 use super::*;
 use crate::domain::Attachment;
 use axum::{Router, body::Body, http::StatusCode, response::IntoResponse, routing::post};
@@ -14,18 +18,31 @@ use tokio::net::TcpListener;
 
 const KEY: &str = "sk-very-secret";
 
-struct Album;
+struct Anything;
 
-impl PictureSource for Album {
-    fn data_url<'a>(&'a self, _: &'a Attachment) -> BoxFuture<'a, Option<String>> {
-        Box::pin(async { Some("data:image/jpeg;base64,AAAA".to_owned()) })
+impl MediaSource for Anything {
+    fn picture<'a>(&'a self, _: &'a Shown, _: u32) -> BoxFuture<'a, Option<Loaded>> {
+        Box::pin(async { Some(Loaded { mime: "image/jpeg".into(), bytes: vec![0, 0, 0].into() }) })
+    }
+
+    fn file<'a>(&'a self, _: &'a Attachment) -> BoxFuture<'a, Option<Loaded>> {
+        Box::pin(async { None })
     }
 }
 
-fn model_at(base_url: &str, key: &str) -> OpenAi {
+fn model_at(base_url: &str, key: &str) -> Hosted {
+    patient_model_at(base_url, key, Duration::from_secs(60))
+}
+
+fn patient_model_at(base_url: &str, key: &str, patience: Duration) -> Hosted {
     rustls::crypto::ring::default_provider().install_default().ok();
     let client = http_client().unwrap();
-    OpenAi::new(base_url, "gpt-test".into(), SecretString::from(key), client, Arc::new(Album))
+    let key = SecretString::from(key);
+    Hosted::new(Vendor::OpenAi, base_url, &key, settings("gpt-test"), patience, client, Arc::new(Anything))
+}
+
+async fn ask(model: &Hosted) -> Result<Completion, ProviderError> {
+    model.complete(&hello(), &|_| {}).await
 }
 
 fn hello() -> Prompt {
@@ -47,7 +64,7 @@ async fn serve(app: Router) -> String {
 /// What the caller is told when the server gives this answer.
 async fn told(answer: impl IntoResponse + Clone + Send + Sync + 'static) -> ProviderError {
     let base_url = serve(Router::new().route("/v1/chat/completions", post(answer))).await;
-    model_at(&base_url, KEY).complete(&hello()).await.unwrap_err()
+    ask(&model_at(&base_url, KEY)).await.unwrap_err()
 }
 
 async fn told_status(status: u16, body: Value) -> ProviderError {
@@ -58,20 +75,20 @@ async fn told_status(status: u16, body: Value) -> ProviderError {
 async fn the_key_travels_in_the_header_and_the_answer_comes_back() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let record = seen.clone();
-    let handler = move |headers: HeaderMap, body: String| async move {
+    let handler = move |headers: axum::http::HeaderMap, body: String| async move {
         record.lock().unwrap().push((headers, serde_json::from_str::<Value>(&body).unwrap()));
         json!({"choices": [{"message": {"content": "hi"}}]}).to_string()
     };
     let base_url = serve(Router::new().route("/v1/chat/completions", post(handler))).await;
     for (url, key) in [(format!("{base_url}/"), format!("{KEY}\n")), (base_url, String::new())] {
-        assert_eq!(model_at(&url, &key).complete(&hello()).await.unwrap().text, "hi");
+        assert_eq!(ask(&model_at(&url, &key)).await.unwrap().text, "hi");
     }
     let seen = seen.lock().unwrap();
     let (headers, body) = &seen[0];
-    assert_eq!(headers[AUTHORIZATION], format!("Bearer {KEY}"));
+    assert_eq!(headers["authorization"], format!("Bearer {KEY}"));
     assert_eq!(body["model"], "gpt-test");
     assert_eq!(body["messages"][0]["content"][2]["image_url"]["url"], "data:image/jpeg;base64,AAAA");
-    assert!(!seen[1].0.contains_key(AUTHORIZATION), "no key, no header");
+    assert!(!seen[1].0.contains_key("authorization"), "no key, no header");
 }
 
 #[tokio::test]
@@ -80,48 +97,27 @@ async fn a_busy_server_says_how_long_to_wait() {
         let status = StatusCode::from_u16(status).unwrap();
         let error = told((status, [("retry-after", "7")], "<html>busy</html>")).await;
         assert!(
-            matches!(error, ProviderError::RetryAfter(wait) if wait.as_secs() == 7),
+            matches!(error, ProviderError::RetryAfter(Some(wait)) if wait.as_secs() == 7),
             "{status}: {error:?}"
         );
     }
 }
 
-#[test]
-fn every_way_to_say_wait_is_understood_and_capped() {
-    let now = DateTime::parse_from_rfc3339("2026-03-01T12:00:00Z").unwrap().to_utc();
-    let wait_for = |pairs: &[(&'static str, &str)]| {
-        let pairs = pairs.iter().map(|(name, value)| ((*name).parse().unwrap(), value.parse().unwrap()));
-        wait(&pairs.collect::<HeaderMap>(), now).as_millis()
-    };
-    assert_eq!(wait_for(&[]), 5_000);
-    assert_eq!(wait_for(&[("retry-after", "1.5")]), 1_500);
-    assert_eq!(wait_for(&[("retry-after", "9"), ("retry-after-ms", "250")]), 250);
-    assert_eq!(wait_for(&[("retry-after", "9"), ("retry-after-ms", "soon")]), 9_000);
-    assert_eq!(wait_for(&[("retry-after", "Sun, 01 Mar 2026 12:00:30 GMT")]), 30_000);
-    assert_eq!(wait_for(&[("retry-after", "Sun, 01 Mar 2026 11:00:00 GMT")]), 0);
-    for long in ["86400", "1e300", "Mon, 02 Mar 2026 12:00:00 GMT"] {
-        assert_eq!(wait_for(&[("retry-after", long)]), 120_000, "{long}");
-    }
-    for nonsense in ["-3", "nan", "inf", "later"] {
-        assert_eq!(wait_for(&[("retry-after", nonsense)]), 5_000, "{nonsense}");
-    }
-}
-
 #[tokio::test]
 async fn errors_are_named_by_what_the_caller_does_next() {
-    use ProviderError::{Auth, BadAnswer, Refused, RetryAfter, TooLong, Unreachable};
+    use ProviderError::{BadAnswer, Refused, RetryAfter, Setup, TooLong, Unreachable};
     let coded = |code: &str| json!({"error": {"message": "Sorry.", "code": code}});
     let worded = |message: &str| json!({"error": {"message": message}});
     type Wanted = fn(&ProviderError) -> bool;
     let cases: Vec<(u16, Value, Wanted)> = vec![
-        (401, worded("?"), |e| matches!(e, Auth(_))),
+        (401, worded("?"), |e| matches!(e, Setup(_))),
         (
             403,
             worded("not in your country"),
-            |e| matches!(e, Auth(why) if why.contains("not in your country")),
+            |e| matches!(e, Setup(why) if why.contains("not in your country")),
         ),
-        (402, worded("pay"), |e| matches!(e, Auth(why) if why.contains("credit"))),
-        (429, coded("insufficient_quota"), |e| matches!(e, Auth(why) if why.contains("credit"))),
+        (402, worded("pay"), |e| matches!(e, Setup(why) if why.contains("credit"))),
+        (429, coded("insufficient_quota"), |e| matches!(e, Setup(why) if why.contains("credit"))),
         (429, coded("rate_limit_exceeded"), |e| matches!(e, RetryAfter(_))),
         (400, coded("context_length_exceeded"), |e| matches!(e, TooLong)),
         (400, worded("This model's maximum context length is 9 tokens"), |e| matches!(e, TooLong)),
@@ -143,8 +139,8 @@ async fn errors_are_named_by_what_the_caller_does_next() {
 #[tokio::test]
 async fn a_missing_model_is_named_with_the_place_it_is_missing_from() {
     let base_url = serve(Router::new()).await;
-    let error = model_at(&base_url, KEY).complete(&hello()).await.unwrap_err();
-    let ProviderError::BadAnswer(why) = error else { panic!("{error:?}") };
+    let error = ask(&model_at(&base_url, KEY)).await.unwrap_err();
+    let ProviderError::Setup(why) = error else { panic!("{error:?}") };
     assert!(why.contains("\"gpt-test\"") && why.contains(&base_url), "{why}");
 }
 
@@ -166,7 +162,7 @@ async fn an_endless_answer_is_cut_off() {
         Body::from_stream(megabytes)
     };
     let base_url = serve(Router::new().route("/v1/chat/completions", post(flood))).await;
-    let error = model_at(&base_url, KEY).complete(&hello()).await.unwrap_err();
+    let error = ask(&model_at(&base_url, KEY)).await.unwrap_err();
     assert!(matches!(&error, ProviderError::BadAnswer(why) if why.contains("8 MB")), "{error:?}");
     let sent = sent.load(Ordering::SeqCst);
     assert!(sent < 40, "{sent} MB were taken");
@@ -184,7 +180,7 @@ async fn a_connection_that_is_refused_dropped_or_cut_is_unreachable() {
     };
     let cut = serve(Router::new().route("/v1/chat/completions", post(half))).await;
     for base_url in [refused, dropped, cut] {
-        let error = model_at(&base_url, KEY).complete(&hello()).await.unwrap_err();
+        let error = ask(&model_at(&base_url, KEY)).await.unwrap_err();
         assert!(matches!(error, ProviderError::Unreachable(_)), "{error:?}");
     }
 }
@@ -193,8 +189,8 @@ async fn a_connection_that_is_refused_dropped_or_cut_is_unreachable() {
 async fn a_server_that_never_answers_is_given_up() {
     let silence = || std::future::pending::<String>();
     let base_url = serve(Router::new().route("/v1/chat/completions", post(silence))).await;
-    let model = OpenAi { patience: Duration::from_millis(100), ..model_at(&base_url, KEY) };
-    let error = model.complete(&hello()).await.unwrap_err();
+    let model = patient_model_at(&base_url, KEY, Duration::from_millis(100));
+    let error = ask(&model).await.unwrap_err();
     assert!(matches!(&error, ProviderError::Unreachable(why) if why.contains("too long")), "{error:?}");
 }
 
@@ -210,10 +206,10 @@ async fn the_key_is_in_no_error_and_no_debug_output() {
     let with_password = base_url.replace("http://", &format!("http://me:{KEY}@")) + "?key=hunter2";
     for url in [with_password.as_str(), KEY] {
         let model = model_at(url, KEY);
-        let error = model.complete(&hello()).await.unwrap_err();
+        let error = ask(&model).await.unwrap_err();
         let shown = format!("{error} {error:?} {model:?}");
         assert!(!shown.contains(KEY) && !shown.contains("hunter2"), "{shown}");
     }
-    let error = model_at(&base_url, "sk-\u{7}bell").complete(&hello()).await.unwrap_err();
-    assert!(matches!(&error, ProviderError::Auth(why) if !why.contains("bell")), "{error:?}");
+    let error = ask(&model_at(&base_url, "sk-\u{7}bell")).await.unwrap_err();
+    assert!(matches!(&error, ProviderError::Setup(why) if !why.contains("bell")), "{error:?}");
 }

@@ -1,0 +1,63 @@
+//! Pieces of conversations for the tests of formats and clients.
+
+use super::*;
+use crate::domain::{Attachment, AttachmentId, AttachmentSource, Conversation};
+use bytes::Bytes;
+
+pub fn picture(number: u128) -> Attachment {
+    Attachment {
+        attachment_id: AttachmentId(uuid::Uuid::from_u128(number)),
+        conversation: Conversation::telegram(1),
+        source: AttachmentSource::User,
+        sha256: String::new(),
+        mime_type: "image/jpeg".into(),
+        filename: "image.jpg".into(),
+        description: None,
+        size: 1,
+        width: Some(1),
+        height: Some(1),
+        object_key: String::new(),
+        created_at: chrono::DateTime::UNIX_EPOCH,
+        parents: Vec::new(),
+        recipe: None,
+    }
+}
+
+/// Each of these pictures loaded, as the two bytes of its number.
+pub fn album(numbers: &[u128]) -> Album {
+    let mut album = Album::default();
+    for number in numbers {
+        let bytes = Bytes::copy_from_slice(&(*number as u16).to_be_bytes());
+        album.add(&Shown::whole(picture(*number)), Loaded { mime: "image/jpeg".into(), bytes });
+    }
+    album
+}
+
+pub fn settings(model: &str) -> ModelSettings {
+    ModelSettings { model: model.into(), temperature: None, options: Default::default(), stream: false }
+}
+
+pub fn user(text: &str, images: Vec<Attachment>) -> PromptMessage {
+    PromptMessage::User { text: text.into(), shown: images.into_iter().map(Shown::whole).collect() }
+}
+
+pub fn assistant(text: &str, tool_calls: Vec<ToolCall>) -> PromptMessage {
+    PromptMessage::Assistant { text: text.into(), tool_calls, provider_metadata: None }
+}
+
+pub fn call(id: &str, name: &str, arguments: &str) -> ToolCall {
+    ToolCall { id: id.into(), name: name.into(), arguments: arguments.into() }
+}
+
+pub fn tool(call_id: &str, text: &str) -> PromptMessage {
+    tool_showing(call_id, text, Vec::new())
+}
+
+pub fn tool_showing(call_id: &str, text: &str, images: Vec<Attachment>) -> PromptMessage {
+    PromptMessage::Tool {
+        call_id: call_id.into(),
+        name: "crop_image".into(),
+        text: text.into(),
+        shown: images.into_iter().map(Shown::whole).collect(),
+    }
+}
