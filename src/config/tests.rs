@@ -98,7 +98,7 @@ fn an_unknown_key_is_named_with_its_line() {
     assert_eq!(
         refusal("\nfrobnicate: 1\n"),
         "config.yaml line 2: unknown key frobnicate; allowed here: telegram, database, attachments, history, \
-         web, agents, providers, images, limits"
+         web, agents, providers, prices, images, limits"
     );
     let nested = refusal("agents:\n  helper:\n    provder: auto\n");
     assert_eq!(nested, "config.yaml line 3: unknown key agents.helper.provder; did you mean provider?");
@@ -146,9 +146,10 @@ fn values_that_make_no_sense_are_refused_in_plain_words() {
         ("web: { listen: '0.0.0.0:8080' }", "login comes with a later version"),
         ("web: { listen: '8080' }", "must be an address and a port"),
         ("agents: { a: { provider: claude } }", "supported are auto, offline, anthropic, openai, gemini"),
-        ("agents: { a: { provider: Anthropic } }", "is anthropic, which is not supported yet"),
+        ("agents: { a: { temperature: hot } }", "must be a number from 0 to 2, or null"),
+        ("history: { titles: poet }", "must be model, message or null"),
         ("agents: { My-Agent: {} }", "agents.My-Agent must be named with"),
-        ("providers: { gemini: { base_url: 'https://x' } }", "providers.gemini is not supported yet"),
+        ("providers: { mistral: { base_url: 'https://x' } }", "allowed here: anthropic, openai, gemini"),
         ("attachments: { retention_days: 3 }", "attachments.retention_days is not supported yet"),
     ];
     for (text, expected) in cases {
