@@ -21,7 +21,7 @@ fmt:
 
 # Writes what it measures into docs/benchmarks.md.
 bench:
-	cargo bench --locked --bench bench
+	PEERS_PYTHON="$$(scripts/bench-peers)" cargo bench --locked --bench bench
 
 # The clean release build: minutes, so only when asked for.
 bench-build:
