@@ -65,6 +65,7 @@ impl Hosted {
         let album = self.sight.look(prompt, &*self.media).await;
         let body = self.vendor.request(&self.settings, prompt, &album);
         drop(album);
+        let seal = self.vendor.seal(&body);
         let request = self.endpoint.to(&self.vendor.path(model, *stream))?.json(&body);
         let response = self.endpoint.send(request, model).await?;
         let is_json = |value: &str| value.contains("json");
@@ -86,7 +87,10 @@ impl Hosted {
         } else {
             self.endpoint.json(response, MAX_BODY_BYTES, model).await?
         };
-        let completion = self.vendor.completion(model, &answer)?;
+        let mut completion = self.vendor.completion(model, &answer)?;
+        if let (Some(seal), Some(Value::Object(kept))) = (seal, &mut completion.provider_metadata) {
+            kept.insert("seal".to_owned(), seal.into());
+        }
         if !in_pieces && !completion.text.is_empty() {
             heard(&completion.text);
         }

@@ -18,6 +18,8 @@ mod minds;
 mod model;
 // The local page.
 mod page;
+// The rules of the real APIs are kept by their stand-ins.
+mod rules_anthropic;
 // The store keeps its promises on both databases.
 mod store;
 // The world itself is as strict as Telegram.

@@ -56,7 +56,15 @@ impl Vendor {
         for (name, value) in &settings.options {
             lay_over(&mut body[name.as_str()], value);
         }
+        if self == Self::Anthropic {
+            anthropic::settle(&mut body);
+        }
         body
+    }
+
+    /// What signed reasoning in the answer to this request is bound to, where the vendor binds it.
+    pub fn seal(self, request: &Value) -> Option<String> {
+        (self == Self::Anthropic).then(|| anthropic::seal(request))
     }
 
     pub fn completion(self, model: &str, response: &Value) -> Result<Completion, ProviderError> {
