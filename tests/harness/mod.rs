@@ -26,6 +26,7 @@ mod people;
 mod pictures;
 pub mod postgres;
 mod received;
+pub mod rules;
 mod script;
 mod script_check;
 mod server;

@@ -18,6 +18,8 @@ mod minds;
 mod model;
 // The local page.
 mod page;
+// Requests to Gemini hold to its rules, and the rules hold.
+mod rules_gemini;
 // The store keeps its promises on both databases.
 mod store;
 // The world itself is as strict as Telegram.

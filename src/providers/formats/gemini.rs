@@ -220,8 +220,8 @@ pub fn completion(model: &str, response: &Value) -> Result<Completion, ProviderE
     let text: String = parts.iter().filter_map(spoken).collect();
     let tool_calls = tool_calls(parts, &response["responseId"])?;
     finished(candidate["finishReason"].as_str(), !text.is_empty() || !tool_calls.is_empty())?;
-    let provider_metadata = kept(parts)
-        .map(|parts| json!({"provider": "gemini", "model": model, "parts": parts}));
+    let provider_metadata =
+        kept(parts).map(|parts| json!({"provider": "gemini", "model": model, "parts": parts}));
     Ok(Completion { text, tool_calls, usage: usage(model, response), provider_metadata })
 }
 
@@ -233,8 +233,14 @@ fn finished(reason: Option<&str>, anything: bool) -> Result<(), ProviderError> {
         Some("STOP") => Ok(()),
         Some("MAX_TOKENS") => Err(ProviderError::TooLong),
         Some(
-            "SAFETY" | "PROHIBITED_CONTENT" | "BLOCKLIST" | "SPII" | "RECITATION" | "IMAGE_SAFETY"
-            | "IMAGE_PROHIBITED_CONTENT" | "IMAGE_RECITATION",
+            "SAFETY"
+            | "PROHIBITED_CONTENT"
+            | "BLOCKLIST"
+            | "SPII"
+            | "RECITATION"
+            | "IMAGE_SAFETY"
+            | "IMAGE_PROHIBITED_CONTENT"
+            | "IMAGE_RECITATION",
         ) => Err(ProviderError::Refused),
         Some(other) => Err(bad(other)),
         None => Err(bad("it neither says anything nor why not")),
@@ -336,7 +342,9 @@ impl Pieces {
     fn add(&mut self, part: &Value) {
         let is_words = |part: &Value| part["text"].is_string() && part.get("thoughtSignature").is_none();
         match self.parts.last_mut() {
-            Some(last) if is_words(last) && is_words(part) && spoken(last).is_some() == spoken(part).is_some() => {
+            Some(last)
+                if is_words(last) && is_words(part) && spoken(last).is_some() == spoken(part).is_some() =>
+            {
                 let words = [&last["text"], &part["text"]].map(|text| text.as_str().unwrap_or_default());
                 last["text"] = words.concat().into();
             }
@@ -348,7 +356,8 @@ impl Pieces {
 /// The error in a response body, if it is one: alone, or in the list that a stream without `alt=sse` is.
 pub fn fault(response: &Value) -> Option<Fault> {
     let errors = response.as_array().map_or(std::slice::from_ref(response), Vec::as_slice);
-    let error = errors.iter().map(|body| &body["error"]).find(|error| error.is_object() || error.is_string())?;
+    let error =
+        errors.iter().map(|body| &body["error"]).find(|error| error.is_object() || error.is_string())?;
     let details = error["details"].as_array().map_or(&[][..], Vec::as_slice);
     let reasons = details.iter().filter_map(|detail| detail["reason"].as_str());
     let kinds: Vec<&str> = error["status"].as_str().into_iter().chain(reasons).collect();
