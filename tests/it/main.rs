@@ -20,6 +20,8 @@ mod model;
 mod page;
 // The rules of the real APIs are kept by their stand-ins.
 mod rules_anthropic;
+// Requests to Gemini hold to its rules, and the rules hold.
+mod rules_gemini;
 // The store keeps its promises on both databases.
 mod store;
 // The world itself is as strict as Telegram.
