@@ -1,11 +1,12 @@
 //! The real program in this process, pointed at the world: started, stopped and started again on the same data.
 
-use super::{PATIENCE, World, postgres};
+use super::{PATIENCE, ScriptedModel, World, postgres};
 use photothread::{
     app::{self, Running},
     config::Config,
     domain::InterfaceType,
     prompts::Prompts,
+    providers::Vendor,
     store::{Store, StoreError},
 };
 use std::collections::HashMap;
@@ -52,6 +53,22 @@ impl Settings {
     /// A hosted model instead of the offline agent.
     pub fn with_model(self, base_url: &str) -> Self {
         self.with("OPENAI_API_KEY", "sk-test-key").with("PHOTOTHREAD_PROVIDERS__OPENAI__BASE_URL", base_url)
+    }
+
+    /// The same with a model of this vendor, whatever other keys there are.
+    pub fn with_model_of(self, vendor: Vendor, model: &ScriptedModel) -> Self {
+        self.with_key_of(vendor)
+            .with("PHOTOTHREAD_AGENTS__PHOTOTHREAD__PROVIDER", vendor.as_str())
+            .with(&setting_of(vendor, "BASE_URL"), model.base_url_of(vendor))
+    }
+
+    pub fn with_key_of(self, vendor: Vendor) -> Self {
+        self.with(&format!("{}_API_KEY", vendor.as_str().to_uppercase()), key_of(vendor))
+    }
+
+    /// How this vendor's answers come.
+    pub fn with_speech(self, vendor: Vendor, speech: Speech) -> Self {
+        self.with(&setting_of(vendor, "STREAM"), (speech == Speech::InPieces).to_string())
     }
 
     pub fn folder(&self) -> &std::path::Path {
@@ -101,6 +118,25 @@ impl Settings {
         assert!(waited.is_ok(), "still busy after {PATIENCE:?}. What the world saw:\n{}", world.story());
         store.close().await;
     }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Speech {
+    InPieces,
+    Whole,
+}
+
+/// The key a test gives for this vendor.
+pub fn key_of(vendor: Vendor) -> &'static str {
+    match vendor {
+        Vendor::Anthropic => "sk-ant-test-key",
+        Vendor::OpenAi => "sk-test-key",
+        Vendor::Gemini => "AIza-test-key",
+    }
+}
+
+fn setting_of(vendor: Vendor, name: &str) -> String {
+    format!("PHOTOTHREAD_PROVIDERS__{}__{name}", vendor.as_str().to_uppercase())
 }
 
 /// The program, running in this process.

@@ -22,26 +22,29 @@ mod gate;
 mod markup;
 mod messages;
 mod methods;
+mod model;
 mod people;
 mod pictures;
 pub mod postgres;
 mod received;
 pub mod rules;
-mod script;
-mod script_check;
 mod server;
 mod state;
 mod text;
 mod uploads;
 mod world;
 
-pub use bot::{BotUnderTest, Settings};
+pub use bot::{BotUnderTest, Settings, Speech, key_of};
 pub use faults::RateLimits;
 pub use gate::Gate;
+pub use model::{
+    Answer, Said, ScriptedModel,
+    reading::{self, attachment_ids},
+    whole_answer,
+};
 pub use people::{FileKind, Group, MessageRef, Person, User, user};
 pub use pictures::{jpeg, jpeg_of, png};
 pub use received::{Button, Call, Received};
-pub use script::{Answer, ScriptedModel, attachment_ids};
 pub use world::World;
 
 /// How long a test waits for something that should happen at once: generous, for slow machines.

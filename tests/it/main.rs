@@ -14,8 +14,10 @@ mod documents;
 mod durability;
 // What the model sees, and what becomes of what it says.
 mod minds;
-// The scripted model is as strict as OpenAI.
+// The scripted model is as strict as OpenAI, Anthropic and Google.
 mod model;
+// The same conversations with every vendor's model.
+mod models;
 // The local page.
 mod page;
 // The rules of the real APIs are kept by their stand-ins.

@@ -1,6 +1,10 @@
-//! The scripted model follows its script and refuses what OpenAI refuses.
+//! The scripted model follows its script and refuses what OpenAI refuses. As Anthropic and as Google, it is in the files
+//! below.
 
-use crate::harness::{Answer, ScriptedModel, attachment_ids};
+mod anthropic;
+mod gemini;
+
+use crate::harness::{Answer, Said, ScriptedModel, attachment_ids};
 use serde_json::{Value, json};
 
 async fn ask(model: &ScriptedModel, request: Value) -> (u16, String) {
@@ -95,6 +99,8 @@ async fn what_openai_refuses_is_refused_and_leaves_the_script_alone() {
     let calls = json!({ "role": "assistant", "content": null, "tool_calls": [call("a"), call("b")] });
     let result = |id: &str| json!({ "role": "tool", "tool_call_id": id, "content": "ok" });
     let image = json!([{ "type": "image_url", "image_url": { "url": "data:image/jpeg;base64,AA==" } }]);
+    let marker = json!({ "type": "text", "text": "[Attachment ID: 0191f3a0-0000-7000-8000-000000000001]" });
+    let pictures = json!({ "role": "user", "content": [marker, image[0]] });
     let cases = [
         (json!([]), "empty array"),
         (json!([user, result("a")]), "must be a response to a preceeding message with 'tool_calls'"),
@@ -104,6 +110,7 @@ async fn what_openai_refuses_is_refused_and_leaves_the_script_alone() {
         (json!([{ "role": "user", "content": null }]), "expected a string"),
         (json!([user, { "role": "assistant", "content": image.clone() }]), "not usable here"),
         (json!([{ "role": "robot", "content": "hi" }]), "Invalid value: 'robot'"),
+        (json!([user, calls, result("a"), result("b"), pictures, pictures]), "belong in one message"),
     ];
     for (messages, why) in cases {
         let (status, body) = ask(&model, request(messages)).await;
@@ -111,7 +118,60 @@ async fn what_openai_refuses_is_refused_and_leaves_the_script_alone() {
         assert_eq!((status, error["type"].as_str()), (400, Some("invalid_request_error")));
         assert!(error["message"].as_str().unwrap().contains(why), "{error}");
     }
-    assert_eq!(model.refusals().len(), 8);
-    let good = json!([user, calls, result("b"), result("a"), { "role": "user", "content": image }]);
+    let mut unasked = question("hi");
+    unasked["stream_options"] = json!({ "include_usage": true });
+    assert!(ask(&model, unasked).await.1.contains("only allowed when 'stream' is enabled"));
+    assert_eq!(model.refusals().len(), 10);
+    let good = json!([user, calls, result("b"), result("a"), pictures, { "role": "user", "content": image }]);
     assert_eq!(message(&model, request(good)).await["content"], "still here");
+}
+
+#[tokio::test]
+async fn a_request_without_a_key_or_with_somebody_elses_is_refused() {
+    let model = ScriptedModel::start().await;
+    rustls::crypto::ring::default_provider().install_default().ok();
+    let post = || reqwest::Client::new().post(format!("{}/chat/completions", model.base_url()));
+    assert_eq!(post().json(&question("hi")).send().await.unwrap().status(), 401);
+    let foreign = post().bearer_auth("key").header("x-api-key", "other").json(&question("hi"));
+    assert_eq!(foreign.send().await.unwrap().status(), 400);
+    assert_eq!(model.refusals().len(), 2);
+}
+
+#[tokio::test]
+async fn words_thoughts_and_calls_come_in_one_answer() {
+    let model = ScriptedModel::start().await;
+    let all = Said::text("One moment.").and_call("look", "{\"oops").after_thinking("hm", "c2lnbmVk");
+    model.next(Answer::All(all));
+    let said = message(&model, question("turn it")).await;
+    assert_eq!(
+        (&said["content"], &said["reasoning_details"][0]["signature"]),
+        (&json!("One moment."), &json!("c2lnbmVk"))
+    );
+    assert_eq!(said["tool_calls"][0]["function"]["arguments"], "{\"oops");
+}
+
+#[tokio::test]
+async fn half_an_answer_breaks_off_after_its_text() {
+    rustls::crypto::ring::default_provider().install_default().ok();
+    let model = ScriptedModel::start().await;
+    model.always(Answer::Half("I am going to ".into()));
+    for stream in [true, false] {
+        let mut asked = question("hello");
+        asked["stream"] = stream.into();
+        let url = format!("{}/chat/completions", model.base_url());
+        let mut response =
+            reqwest::Client::new().post(url).bearer_auth("key").json(&asked).send().await.unwrap();
+        let mut read = Vec::new();
+        let broken = loop {
+            match response.chunk().await {
+                Ok(Some(chunk)) => read.extend_from_slice(&chunk),
+                Ok(None) => break false,
+                Err(_) => break true,
+            }
+        };
+        let read = String::from_utf8(read).unwrap();
+        assert!(broken, "{read}");
+        assert_eq!(read.contains("going "), stream, "{read}");
+        assert!(!read.contains("\"stop\""), "{read}");
+    }
 }

@@ -1,15 +1,29 @@
 //! The log of the real program, at its loudest, holds no secret and nothing that people or the model said.
 
-use crate::harness::{Answer, PATIENCE, ScriptedModel, Settings, World, jpeg, user};
+use crate::{
+    harness::{Answer, PATIENCE, ScriptedModel, Settings, World, jpeg, key_of, user},
+    models::VENDORS,
+};
+use photothread::providers::Vendor;
 use serde_json::json;
 use std::process::Stdio;
 use tokio::{io::AsyncReadExt as _, process::Command, time::timeout};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_loudest_log_holds_neither_secrets_nor_what_was_said() {
+    for vendor in VENDORS {
+        with_a_model_of(*vendor).await;
+    }
+}
+
+async fn with_a_model_of(vendor: Vendor) {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
-    let settings = Settings::new(&world).with_model(&model.base_url());
+    let mut settings = Settings::new(&world).with_model_of(vendor, &model);
+    for other in VENDORS {
+        settings = settings.with_key_of(*other);
+    }
+    let settings = settings.with("PHOTOTHREAD_HISTORY__TITLES", "message");
     let ann = world.private_chat(user(1001, "Ann"));
     let mut program = Command::new(env!("CARGO_BIN_EXE_photothread"))
         .env_clear()
@@ -35,9 +49,9 @@ async fn the_loudest_log_holds_neither_secrets_nor_what_was_said() {
     model.next_reply("a whispered answer");
     ann.sends_photo(jpeg(64, 48), "a whispered caption").await;
     assert_eq!(ann.next_message().await.caption, "a whispered answer");
-    let echo = json!({ "error": { "message": "Incorrect API key provided: sk-test-key" } }).to_string();
-    model.next_raw(401, &echo);
-    model.next(Answer::Raw(500, echo));
+    let echo = format!("Incorrect API key provided: {}", key_of(vendor));
+    model.next(Answer::Error(401, echo.clone()));
+    model.next(Answer::Error(500, echo));
     ann.says("whispered words").await;
     ann.next_message().await;
     world.next_send().loses_its_answer();
@@ -48,8 +62,9 @@ async fn the_loudest_log_holds_neither_secrets_nor_what_was_said() {
     program.start_kill().expect("a running program");
     let log = timeout(PATIENCE, reading).await.expect("the log ends").unwrap();
     assert!(log.contains("photothread"), "there is a log");
-    for secret in [world.token(), "the-token-of-the-test-world", "sk-test-key", "whispered"] {
+    let keys = VENDORS.iter().map(|vendor| key_of(*vendor));
+    for secret in keys.chain([world.token(), "the-token-of-the-test-world", "whispered"]) {
         let line = log.lines().find(|line| line.contains(secret));
-        assert_eq!(line, None, "{secret} is in the log");
+        assert_eq!(line, None, "{secret} is in the log with {vendor}");
     }
 }

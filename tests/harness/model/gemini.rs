@@ -1,0 +1,102 @@
+//! Gemini's generateContent, from the server's side.
+
+use super::{Asked, Said};
+use axum::http::HeaderMap;
+use serde_json::{Value, json};
+
+pub const KEY: &str = "x-goog-api-key";
+
+/// What is wrong with the headers: a status and Google's words.
+pub fn unwelcome(headers: &HeaderMap) -> Option<(u16, String)> {
+    match headers.get(KEY).is_some_and(|key| !key.is_empty()) {
+        true => None,
+        false => Some((
+            403,
+            "Method doesn't allow unregistered callers (callers without established identity).".into(),
+        )),
+    }
+}
+
+pub fn error(status: u16, message: &str) -> Value {
+    let kind = match status {
+        403 => "PERMISSION_DENIED",
+        404 => "NOT_FOUND",
+        429 => "RESOURCE_EXHAUSTED",
+        _ => "INVALID_ARGUMENT",
+    };
+    json!({ "error": { "code": status, "message": message, "status": kind } })
+}
+
+/// Google says in the body, not in a header, when to come back.
+pub fn busy(retry_after_ms: u64) -> Value {
+    let mut body = error(429, "You exceeded your current quota.");
+    let delay = format!("{}s", retry_after_ms as f64 / 1000.0);
+    body["error"]["details"] =
+        json!([{ "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay }]);
+    body
+}
+
+pub fn whole(asked: &Asked, said: &Said) -> Value {
+    let mut parts: Vec<Value> = thought(said).into_iter().collect();
+    if !said.text.is_empty() {
+        parts.push(json!({ "text": said.text }));
+    }
+    parts.extend(calls(asked, said));
+    if said.calls.is_empty()
+        && let (Some(thought), Some(last)) = (&said.thought, parts.last_mut())
+    {
+        last["thoughtSignature"] = thought.signature.clone().into();
+    }
+    chunk(asked, parts, Some("STOP"))
+}
+
+/// The same in pieces, each of them a whole response with some of the parts. First what is said, then the end.
+pub fn events(asked: &Asked, said: &Said) -> (Vec<String>, Vec<String>) {
+    let words = said.text.split_inclusive(' ').map(|word| json!({ "text": word }));
+    let parts = thought(said).into_iter().chain(words).chain(calls(asked, said));
+    let mut end = json!({ "text": "" });
+    if said.calls.is_empty()
+        && let Some(thought) = &said.thought
+    {
+        // The signature of a streamed text comes after it, with an empty one.
+        end["thoughtSignature"] = thought.signature.clone().into();
+    }
+    let chunks = parts.map(|part| event(&chunk(asked, vec![part], None)));
+    (chunks.collect(), vec![event(&chunk(asked, vec![end], Some("STOP")))])
+}
+
+fn event(chunk: &Value) -> String {
+    format!("data: {chunk}\r\n\r\n")
+}
+
+fn thought(said: &Said) -> Option<Value> {
+    said.thought.as_ref().map(|thought| json!({ "text": thought.text, "thought": true }))
+}
+
+/// Of parallel calls, only the first is signed. Models before the third generation give their calls no ids.
+fn calls(asked: &Asked, said: &Said) -> Vec<Value> {
+    let with_ids = asked.model.as_str().is_some_and(|model| model.starts_with("gemini-3"));
+    let mut signature = said.thought.as_ref().map(|thought| &thought.signature);
+    let call = |call: &super::Called| {
+        let args = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!(call.arguments));
+        let mut part = json!({ "functionCall": { "name": call.tool, "args": args } });
+        if with_ids {
+            part["functionCall"]["id"] = format!("fc{}", call.number).into();
+        }
+        if let Some(signature) = signature.take() {
+            part["thoughtSignature"] = signature.clone().into();
+        }
+        part
+    };
+    said.calls.iter().map(call).collect()
+}
+
+fn chunk(asked: &Asked, parts: Vec<Value>, finish: Option<&str>) -> Value {
+    let mut candidate = json!({ "content": { "parts": parts, "role": "model" }, "index": 0 });
+    if let Some(finish) = finish {
+        candidate["finishReason"] = finish.into();
+    }
+    let usage = json!({ "promptTokenCount": 100, "candidatesTokenCount": 20, "totalTokenCount": 120 });
+    json!({ "candidates": [candidate], "usageMetadata": usage, "modelVersion": asked.model,
+        "responseId": "scripted" })
+}

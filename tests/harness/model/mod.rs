@@ -1,0 +1,393 @@
+//! A model that says what the test scripts, behind the APIs of OpenAI, Anthropic and Google at once: whichever is
+//! asked answers in its own language, whole or in pieces. Each refuses what the real one refuses, so that a broken
+//! prompt fails the test and not the first user.
+
+mod anthropic;
+mod gemini;
+mod openai;
+pub mod reading;
+mod script;
+
+pub use script::{Answer, Said};
+
+use super::{
+    PATIENCE,
+    gate::Gate,
+    rules,
+    server::{Line, OnLine, Server},
+};
+use axum::{
+    Json, Router,
+    body::{Body, Bytes},
+    extract::{ConnectInfo, DefaultBodyLimit, Path, RawQuery, State},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::post,
+};
+use futures::{StreamExt as _, stream};
+use photothread::providers::Vendor;
+use reading::attachment_ids;
+use script::{Called, Script};
+use serde_json::Value;
+use std::{
+    io,
+    sync::{Arc, Mutex, MutexGuard},
+};
+use tokio::sync::watch;
+
+struct Shared {
+    script: Mutex<Script>,
+    asked: watch::Sender<usize>,
+}
+
+impl Shared {
+    fn script(&self) -> MutexGuard<'_, Script> {
+        self.script.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+pub struct ScriptedModel {
+    shared: Arc<Shared>,
+    server: Server,
+}
+
+impl ScriptedModel {
+    /// A model without a script: it answers "Done." to everything.
+    pub async fn start() -> ScriptedModel {
+        let script = Mutex::new(Script::new(Answer::Text("Done.".into())));
+        let shared = Arc::new(Shared { script, asked: watch::Sender::new(0) });
+        let router = Router::new()
+            .route("/v1/chat/completions", post(ask_openai))
+            .route("/v1/messages", post(ask_anthropic))
+            .route("/v1beta/models/{call}", post(ask_gemini))
+            .layer(DefaultBodyLimit::disable())
+            .with_state(shared.clone());
+        ScriptedModel { shared, server: Server::start(router) }
+    }
+
+    /// What goes into `providers.openai.base_url`.
+    pub fn base_url(&self) -> String {
+        self.base_url_of(Vendor::OpenAi)
+    }
+
+    /// What goes into this provider's `base_url`.
+    pub fn base_url_of(&self, vendor: Vendor) -> String {
+        match vendor {
+            Vendor::OpenAi => format!("{}/v1", self.server.url()),
+            Vendor::Anthropic | Vendor::Gemini => self.server.url(),
+        }
+    }
+
+    pub fn next_reply(&self, text: &str) {
+        self.next(Answer::Text(text.into()));
+    }
+
+    pub fn next_calls<'a>(&self, calls: impl IntoIterator<Item = (&'a str, Value)>) {
+        let calls = calls.into_iter().map(|(tool, arguments)| (tool.to_owned(), arguments)).collect();
+        self.next(Answer::Calls(calls));
+    }
+
+    pub fn next_raw(&self, status: u16, body: &str) {
+        self.next(Answer::Raw(status, body.into()));
+    }
+
+    pub fn next(&self, answer: Answer) {
+        self.next_with(move |_| answer);
+    }
+
+    /// An answer that depends on the request, such as a tool call on an id only the bot knows.
+    pub fn next_with(&self, answer: impl FnOnce(&Value) -> Answer + Send + 'static) {
+        self.shared.script().lines.push_back(Box::new(answer));
+    }
+
+    /// One tool call on all attachments the request names, in order of appearance.
+    pub fn next_call_on_all(&self, tool: &str, mut arguments: Value) {
+        let tool = tool.to_owned();
+        self.next_with(move |request| {
+            arguments["images"] = attachment_ids(request).into();
+            Answer::Calls(vec![(tool, arguments)])
+        });
+    }
+
+    pub fn default_reply(&self, text: &str) {
+        self.always(Answer::Text(text.into()));
+    }
+
+    /// What it does from now on whenever the script has no other line.
+    pub fn always(&self, answer: Answer) {
+        self.shared.script().otherwise = answer;
+    }
+
+    /// The next request is not answered until the gate is opened.
+    pub fn hold_next(&self) -> Gate {
+        let gate = Gate::closed();
+        self.shared.script().gates.push_back(gate.clone());
+        gate
+    }
+
+    /// Every request so far, refused ones too.
+    pub fn requests(&self) -> Vec<Value> {
+        self.shared.script().asked.iter().map(|(_, request)| request.clone()).collect()
+    }
+
+    /// In whose language each of them was.
+    pub fn vendors_asked(&self) -> Vec<Vendor> {
+        self.shared.script().asked.iter().map(|(vendor, _)| *vendor).collect()
+    }
+
+    /// Why requests were refused; a test of a whole turn asserts that this is empty.
+    pub fn refusals(&self) -> Vec<String> {
+        self.shared.script().refusals.clone()
+    }
+
+    pub async fn wait_for_requests(&self, count: usize) {
+        let mut asked = self.shared.asked.subscribe();
+        let came = tokio::time::timeout(PATIENCE, asked.wait_for(|asked| *asked >= count)).await.is_ok();
+        assert!(came, "waited {PATIENCE:?} for request {count} to the model, saw {}", self.requests().len());
+    }
+}
+
+/// A whole answer of this vendor's model, as its API words it.
+pub fn whole_answer(vendor: Vendor, model: &str, said: &Said) -> Value {
+    Asked { vendor, model: model.into(), wanted: Wanted::Whole, request: Value::Null }.whole(said)
+}
+
+/// A request and how its answer is wanted.
+struct Asked {
+    vendor: Vendor,
+    model: Value,
+    wanted: Wanted,
+    request: Value,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Wanted {
+    Whole,
+    Events,
+    /// What Gemini streams if nobody asks for events.
+    Array,
+}
+
+async fn ask_openai(
+    shared: State<Arc<Shared>>,
+    line: OnLine,
+    headers: HeaderMap,
+    Json(request): Json<Value>,
+) -> Response {
+    let wanted = if request["stream"] == true { Wanted::Events } else { Wanted::Whole };
+    let asked = Asked { vendor: Vendor::OpenAi, model: request["model"].clone(), wanted, request };
+    serve(shared, line, headers, asked).await
+}
+
+async fn ask_anthropic(
+    shared: State<Arc<Shared>>,
+    line: OnLine,
+    headers: HeaderMap,
+    Json(request): Json<Value>,
+) -> Response {
+    let wanted = if request["stream"] == true { Wanted::Events } else { Wanted::Whole };
+    let asked = Asked { vendor: Vendor::Anthropic, model: request["model"].clone(), wanted, request };
+    serve(shared, line, headers, asked).await
+}
+
+async fn ask_gemini(
+    shared: State<Arc<Shared>>,
+    line: OnLine,
+    Path(call): Path<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    Json(request): Json<Value>,
+) -> Response {
+    let query = query.unwrap_or_default();
+    let (model, wanted) = match call.rsplit_once(':') {
+        Some((model, "generateContent")) => (model, Wanted::Whole),
+        Some((model, "streamGenerateContent")) if query.contains("alt=sse") => (model, Wanted::Events),
+        Some((model, "streamGenerateContent")) => (model, Wanted::Array),
+        _ => return said(404, gemini::error(404, "The requested URL was not found on this server.")),
+    };
+    let asked = Asked { vendor: Vendor::Gemini, model: model.into(), wanted, request };
+    serve(shared, line, headers, asked).await
+}
+
+async fn serve(
+    State(shared): State<Arc<Shared>>,
+    ConnectInfo(line): OnLine,
+    headers: HeaderMap,
+    asked: Asked,
+) -> Response {
+    let refused = asked
+        .unwelcome(&headers)
+        .or_else(|| rules::complaint(asked.vendor, &asked.request).map(|complaint| (400, complaint)));
+    let (answer, gate) = {
+        let mut script = shared.script();
+        script.asked.push((asked.vendor, asked.request.clone()));
+        let answer = match refused {
+            Some((status, complaint)) => {
+                let error = asked.error(status, &complaint).to_string();
+                script.refusals.push(complaint);
+                Answer::Raw(status, error)
+            }
+            None => script.answer(&asked.request),
+        };
+        (answer, script.gates.pop_front())
+    };
+    shared.asked.send_modify(|asked| *asked += 1);
+    if let Some(gate) = gate {
+        gate.pass().await;
+    }
+    asked.answered(answer, line).await
+}
+
+impl Asked {
+    fn unwelcome(&self, headers: &HeaderMap) -> Option<(u16, String)> {
+        let own = self.key_header();
+        let keys = [openai::KEY, anthropic::KEY, gemini::KEY];
+        if let Some(foreign) = keys.into_iter().find(|key| *key != own && headers.contains_key(*key)) {
+            // No vendor would say so, but none should get to see it.
+            return Some((400, format!("{foreign} carries a key that is not for {}", self.vendor)));
+        }
+        match self.vendor {
+            Vendor::OpenAi => openai::unwelcome(headers),
+            Vendor::Anthropic => anthropic::unwelcome(headers),
+            Vendor::Gemini => gemini::unwelcome(headers),
+        }
+    }
+
+    fn key_header(&self) -> &'static str {
+        match self.vendor {
+            Vendor::OpenAi => openai::KEY,
+            Vendor::Anthropic => anthropic::KEY,
+            Vendor::Gemini => gemini::KEY,
+        }
+    }
+
+    fn error(&self, status: u16, message: &str) -> Value {
+        match self.vendor {
+            Vendor::OpenAi => openai::error(status, message),
+            Vendor::Anthropic => anthropic::error(status, message),
+            Vendor::Gemini => gemini::error(status, message),
+        }
+    }
+
+    fn whole(&self, said: &Said) -> Value {
+        match self.vendor {
+            Vendor::OpenAi => openai::whole(self, said),
+            Vendor::Anthropic => anthropic::whole(self, said),
+            Vendor::Gemini => gemini::whole(self, said),
+        }
+    }
+
+    fn events(&self, said: &Said) -> (Vec<String>, Vec<String>) {
+        match self.vendor {
+            Vendor::OpenAi => openai::events(self, said),
+            Vendor::Anthropic => anthropic::events(self, said),
+            Vendor::Gemini => gemini::events(self, said),
+        }
+    }
+
+    async fn answered(&self, answer: Answer, line: Line) -> Response {
+        match answer {
+            Answer::All(said) => self.says(&said),
+            Answer::Text(_) | Answer::Calls(_) => {
+                unreachable!("the script turns these into all that is said")
+            }
+            Answer::Raw(status, body) => said(status, body),
+            Answer::Error(status, message) => said(status, self.error(status, &message)),
+            Answer::Garbled => {
+                let garbled = "{\"text\": oops";
+                let event = format!("data: {garbled}\n\n");
+                self.body(if self.wanted == Wanted::Events { event } else { garbled.into() }, Then::Ends)
+            }
+            Answer::Page(page) => {
+                ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], page).into_response()
+            }
+            Answer::Busy { retry_after_ms } => self.busy(retry_after_ms),
+            Answer::Nothing => {
+                line.cut();
+                StatusCode::INTERNAL_SERVER_ERROR.into_response()
+            }
+            Answer::Half(text) => self.body(self.half(&text), Then::Dies),
+            Answer::Silence(text) if text.is_empty() => std::future::pending().await,
+            Answer::Silence(text) if self.wanted == Wanted::Events => {
+                self.body(self.half(&text), Then::Waits)
+            }
+            Answer::Silence(_) => self.body("{".into(), Then::Waits),
+            Answer::Huge => {
+                let opening =
+                    if self.wanted == Wanted::Events { "data: {\"text\":\"" } else { "{\"text\":\"" };
+                self.body(opening.into(), Then::GoesOnForMegabytes(50))
+            }
+        }
+    }
+
+    fn says(&self, told: &Said) -> Response {
+        let (begun, ended) = self.events(told);
+        match self.wanted {
+            Wanted::Whole => said(200, self.whole(told)),
+            Wanted::Events => self.body(begun.concat() + &ended.concat(), Then::Ends),
+            Wanted::Array => {
+                let data = |event: &String| event.trim().trim_start_matches("data: ").to_owned();
+                let chunks: Vec<String> = begun.iter().chain(&ended).map(data).collect();
+                said(200, format!("[{}]", chunks.join(",")))
+            }
+        }
+    }
+
+    fn busy(&self, retry_after_ms: u64) -> Response {
+        let error = self.error(429, "Rate limit reached.");
+        // Seconds are whole ones at Anthropic; a test would rather not wait that long.
+        let seconds = retry_after_ms as f64 / 1000.0;
+        match self.vendor {
+            Vendor::OpenAi => {
+                ([("retry-after-ms", retry_after_ms.to_string())], said(429, error)).into_response()
+            }
+            Vendor::Anthropic => ([("retry-after", seconds.to_string())], said(429, error)).into_response(),
+            Vendor::Gemini => said(429, gemini::busy(retry_after_ms)),
+        }
+    }
+
+    /// An answer that has come as far as this text.
+    fn half(&self, text: &str) -> String {
+        let told = Said::text(text);
+        if self.wanted == Wanted::Events {
+            return self.events(&told).0.concat();
+        }
+        let whole: Vec<char> = self.whole(&told).to_string().chars().collect();
+        whole[..whole.len() / 2].iter().collect()
+    }
+
+    fn body(&self, text: String, then: Then) -> Response {
+        let begun = stream::once(async { Ok::<_, io::Error>(Bytes::from(text)) });
+        let cut = || {
+            stream::once(async {
+                // Lets go once, so that what was said is on the wire before the line is cut.
+                tokio::task::yield_now().await;
+                Err(io::ErrorKind::ConnectionReset.into())
+            })
+        };
+        let body = match then {
+            Then::Ends => Body::from_stream(begun),
+            Then::Dies => Body::from_stream(begun.chain(cut())),
+            Then::Waits => Body::from_stream(begun.chain(stream::pending())),
+            Then::GoesOnForMegabytes(count) => {
+                let piece = Bytes::from(vec![b'x'; 1 << 20]);
+                Body::from_stream(begun.chain(stream::iter((0..count).map(move |_| Ok(piece.clone())))))
+            }
+        };
+        let kind = if self.wanted == Wanted::Events { "text/event-stream" } else { "application/json" };
+        ([(header::CONTENT_TYPE, kind)], body).into_response()
+    }
+}
+
+/// What follows the beginning of a body.
+enum Then {
+    Ends,
+    Dies,
+    Waits,
+    GoesOnForMegabytes(usize),
+}
+
+fn said(status: u16, body: impl ToString) -> Response {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    (status, [(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+}
