@@ -1,7 +1,7 @@
 //! The client against small servers on this machine: what it sends, and what it tells its caller when they misbehave.
 
 use super::super::{
-    Loaded, Shown,
+    Loaded, PromptMessage, Shown,
     formats::samples::{picture, settings, user},
     http::http_client,
 };
@@ -212,4 +212,29 @@ async fn the_key_is_in_no_error_and_no_debug_output() {
     }
     let error = ask(&model_at(&base_url, "sk-\u{7}bell")).await.unwrap_err();
     assert!(matches!(&error, ProviderError::Setup(why) if !why.contains("bell")), "{error:?}");
+}
+
+#[tokio::test]
+async fn signed_thinking_goes_back_in_the_conversation_it_was_thought_in_and_in_no_other() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let record = seen.clone();
+    let handler = move |body: String| async move {
+        record.lock().unwrap().push(serde_json::from_str::<Value>(&body).unwrap());
+        let thought = json!({"type": "thinking", "thinking": "", "signature": "signed"});
+        json!({"content": [thought, {"type": "text", "text": "Hi."}], "stop_reason": "end_turn"}).to_string()
+    };
+    let base_url = serve(Router::new().route("/v1/v1/messages", post(handler))).await;
+    rustls::crypto::ring::default_provider().install_default().ok();
+    let (client, key, patience) = (http_client().unwrap(), SecretString::from(KEY), Duration::from_secs(60));
+    let claude =
+        Hosted::new(Vendor::Anthropic, &base_url, &key, settings("m"), patience, client, Arc::new(Anything));
+    let Completion { text, tool_calls, provider_metadata, .. } = ask(&claude).await.unwrap();
+    let mut prompt = hello();
+    prompt.messages.push(PromptMessage::Assistant { text, tool_calls, provider_metadata });
+    prompt.messages.push(user("and?", vec![]));
+    claude.complete(&prompt, &|_| {}).await.unwrap();
+    prompt.system = "Be brief.".into();
+    claude.complete(&prompt, &|_| {}).await.unwrap();
+    let kinds = |at: usize| seen.lock().unwrap()[at]["messages"][1]["content"][0]["type"].clone();
+    assert_eq!((kinds(1), kinds(2)), (json!("thinking"), json!("text")));
 }
