@@ -3,7 +3,7 @@
 use super::{focus::Scene, reply};
 use crate::{
     attachments::markers,
-    domain::Message,
+    domain::{Attachment, Message},
     providers::{
         Focus, PromptMessage, Shown,
         fence::{fenced, fenced_inline},
@@ -60,14 +60,32 @@ fn own(message: &Message) -> String {
 }
 
 /// What the model should see, the most important first: what came with the words, what they point at and the album
-/// around it, then the rest of the thread from the newest on.
+/// around it, then the pictures of what was said before, from the newest on. Other files, such as PDFs, are costly:
+/// only those of the message itself or the one it points at are given.
 fn shown(scene: &Scene) -> Vec<Shown> {
     let Focus { sent, replied, album, .. } = &scene.focus;
+    let near = sent.iter().chain(replied).chain(album.iter().filter(|file| file.is_image()));
     let mut shown: Vec<Shown> = Vec::new();
-    for file in sent.iter().chain(replied).chain(album).chain(&scene.thread_files) {
+    for file in near.chain(earlier(scene)) {
         if shown.iter().all(|known| known.attachment.attachment_id != file.attachment_id) {
             shown.push(Shown::whole(file.clone()));
         }
     }
     shown
+}
+
+/// A new message with files of its own is about those. And what was only a step on the way to another picture is not
+/// made again just to be seen.
+fn earlier(scene: &Scene) -> Vec<&Attachment> {
+    let Focus { sent, replied, .. } = &scene.focus;
+    if !scene.in_thread && !sent.is_empty() {
+        return Vec::new();
+    }
+    let files = scene.thread_files.iter();
+    let mut earlier: Vec<_> = files.clone().filter(|file| file.is_image() && file.is_printed()).collect();
+    if sent.is_empty() && replied.is_empty() {
+        // A question after an answer about a PDF is still about it.
+        earlier.extend(files.filter(|file| !file.is_image()).take(1));
+    }
+    earlier
 }

@@ -34,6 +34,7 @@ fn asked(tool: &str, id: AttachmentId, other: AttachmentId) -> Option<Value> {
         "compare_images" => json!({"images": two}),
         "animate_images" => json!({"images": two, "size": 120}),
         "image_info" => json!({"images": one}),
+        "look_at_image" => json!({"image": id, "region": region, "grid": true}),
         _ => return None,
     })
 }
@@ -129,4 +130,5 @@ every_picture_through! {
     comparisons: "compare_images",
     animations: "animate_images",
     facts: "image_info",
+    closer_looks: "look_at_image",
 }
