@@ -32,17 +32,19 @@ fn step(span: f64) -> u32 {
     STEPS.into_iter().find(enough).unwrap_or(1)
 }
 
-/// Draws over a view of `part` of a picture that is `whole` pixels large.
+/// Draws over a view of a region of a picture that is `whole` pixels large.
 pub(super) fn draw(
     view: Picture,
-    part: PixelRect,
+    region: &Region,
     whole: (u32, u32),
     work: &Work,
 ) -> Result<Picture, ImagingError> {
     let mut view = view.into_color();
     let (width, height) = (view.width(), view.height());
-    let across = lines(part.x, part.width, whole.0, width);
-    let down = lines(part.y, part.height, whole.1, height);
+    let part = region.to_pixels(whole.0, whole.1);
+    let steps = grid_steps(region);
+    let across = lines(steps.0, (part.x, part.width), whole.0, width);
+    let down = lines(steps.1, (part.y, part.height), whole.1, height);
     let size = (width.max(height) as f32 / SIDE_PER_NUMBER).clamp(NUMBERS.0, NUMBERS.1);
     let frame = PixelRect { x: 0, y: 0, width, height };
     let plates = plates(&across, &down, size, frame, work);
@@ -68,10 +70,9 @@ struct Line {
 }
 
 /// The lines that cross one side of a view. `start` and `length` tell which pixels of the whole side it shows.
-fn lines(start: u32, length: u32, whole: u32, shown: u32) -> Vec<Line> {
+fn lines(step: u32, (start, length): (u32, u32), whole: u32, shown: u32) -> Vec<Line> {
     let thousandth = |pixel: u32| f64::from(pixel) * 1000.0 / f64::from(whole);
     let (first, last) = (thousandth(start), thousandth(start + length));
-    let step = step(last - first);
     let scale = f64::from(shown) / (last - first);
     if f64::from(step) * scale < NEAREST {
         return Vec::new();
@@ -174,13 +175,12 @@ mod tests {
 
     #[test]
     fn the_line_of_500_is_in_the_middle() {
-        let whole = lines(0, 4000, 4000, 1000);
+        let whole = lines(100, (0, 4000), 4000, 1000);
         assert_eq!(numbers(&whole), [100, 200, 300, 400, 500, 600, 700, 800, 900]);
         assert!(whole.contains(&Line { thousandth: 500, at: 500 }));
 
         let gray = Picture::new(GrayImage::from_pixel(200, 120, image::Luma([128])).into(), Format::Png);
-        let frame = PixelRect { x: 0, y: 0, width: 200, height: 120 };
-        let drawn = draw(gray, frame, (200, 120), &Work::default()).unwrap().pixels.to_rgb8();
+        let drawn = draw(gray, &Region::FULL, (200, 120), &Work::default()).unwrap().pixels.to_rgb8();
         let at = |x, y| drawn.get_pixel(x, y).0[0];
         assert!(at(99, 115) < 90 && at(100, 115) > 180, "dark up to the middle, light after it");
         assert!(at(195, 59) < 90 && at(195, 60) > 180);
@@ -189,8 +189,8 @@ mod tests {
 
     #[test]
     fn over_a_part_the_numbers_are_those_of_the_whole() {
-        // 300 to 500 thousandths of 4000 pixels, shown three times as small.
-        let part = lines(1200, 800, 4000, 400);
+        // 300 to 500 thousandths of 4000 pixels, shown half as large.
+        let part = lines(25, (1200, 800), 4000, 400);
         assert_eq!(numbers(&part), [325, 350, 375, 400, 425, 450, 475]);
         assert!(part.contains(&Line { thousandth: 400, at: 200 }));
         assert_eq!(grid_steps(&Region::new(300.0, 0.0, 500.0, 1000.0).unwrap()), (25, 100));
@@ -210,7 +210,8 @@ mod tests {
     fn a_number_never_covers_another() {
         for (width, height) in [(1568, 157), (157, 1568), (300, 300), (1280, 853)] {
             let frame = PixelRect { x: 0, y: 0, width, height };
-            let (across, down) = (lines(0, width, width, width), lines(0, height, height, height));
+            let (across, down) =
+                (lines(100, (0, width), width, width), lines(100, (0, height), height, height));
             let plates = plates(&across, &down, 18.0, frame, &Work::default());
             assert!(plates.len() > 6, "{width}×{height} has {}", plates.len());
             for (index, plate) in plates.iter().enumerate() {

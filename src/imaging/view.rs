@@ -45,7 +45,8 @@ pub fn view_file(bytes: &[u8], view: &View, work: &Work) -> Result<Encoded, Imag
 /// The same for a picture already decoded.
 pub fn view(picture: &Picture, view: &View, work: &Work) -> Result<Encoded, ImagingError> {
     let (whole, mut seen) = ((picture.width(), picture.height()), None);
-    let part = view.region.unwrap_or(Region::FULL).to_pixels(whole.0, whole.1);
+    let region = view.region.unwrap_or(Region::FULL);
+    let part = region.to_pixels(whole.0, whole.1);
     if (part.width, part.height) != whole {
         let pixels = picture.pixels.crop_imm(part.x, part.y, part.width, part.height);
         seen = Some(picture.with_pixels(pixels));
@@ -58,7 +59,7 @@ pub fn view(picture: &Picture, view: &View, work: &Work) -> Result<Encoded, Imag
     }
     if view.grid {
         let below = seen.unwrap_or_else(|| picture.clone());
-        seen = Some(grid::draw(below, part, whole, work)?);
+        seen = Some(grid::draw(below, &region, whole, work)?);
     }
     let seen = seen.as_ref().unwrap_or(picture);
     if is_opaque(&seen.pixels) { jpeg(seen, VIEW_QUALITY) } else { png(seen) }

@@ -28,16 +28,32 @@ impl Sight {
     /// `official` tells the vendor's own service from a server that only speaks its language.
     pub fn of(vendor: Vendor, model: &str, official: bool) -> Self {
         match vendor {
-            Vendor::Anthropic => {
-                Self { pictures: 10, longest: 1568, bytes: 20 * MB, files: &[PDF], file_bytes: 20 * MB as i64 }
-            }
+            Vendor::Anthropic => Self {
+                pictures: 10,
+                longest: 1568,
+                bytes: 20 * MB,
+                files: &[PDF],
+                file_bytes: 20 * MB as i64,
+            },
             Vendor::Gemini => Self {
                 pictures: 10,
                 longest: 1536,
                 bytes: 14 * MB,
                 files: &[
-                    PDF, "audio/mpeg", "audio/wav", "audio/x-wav", "audio/ogg", "audio/opus", "audio/flac",
-                    "audio/x-flac", "audio/aac", "audio/aiff", "audio/x-aiff", "audio/mp4", "audio/m4a", "audio/x-m4a",
+                    PDF,
+                    "audio/mpeg",
+                    "audio/wav",
+                    "audio/x-wav",
+                    "audio/ogg",
+                    "audio/opus",
+                    "audio/flac",
+                    "audio/x-flac",
+                    "audio/aac",
+                    "audio/aiff",
+                    "audio/x-aiff",
+                    "audio/mp4",
+                    "audio/m4a",
+                    "audio/x-m4a",
                 ],
                 file_bytes: 12 * MB as i64,
             },
@@ -77,7 +93,9 @@ impl Sight {
             } else {
                 None
             };
-            let Some(loaded) = loaded.filter(|loaded| bytes + loaded.bytes.len() <= self.bytes) else { continue };
+            let Some(loaded) = loaded.filter(|loaded| bytes + loaded.bytes.len() <= self.bytes) else {
+                continue;
+            };
             bytes += loaded.bytes.len();
             pictures += usize::from(loaded.is_image());
             album.add(shown, loaded);

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     domain::{Attachment, AttachmentId, Region},
-    imaging::{View, grid_steps},
+    imaging::{ImagingError, View, grid_steps},
     providers::{LOOK_LONGEST, ToolSpec},
 };
 use futures::{FutureExt as _, future::BoxFuture};
@@ -86,7 +86,10 @@ impl Tool for LookAtImage {
             };
             let view = View { longest: LOOK_LONGEST, region: look.region, grid: look.grid };
             // Made here already, so that what cannot be opened is told now; the prompt then finds it made.
-            context.prints().view(&file, &view).await?;
+            context.prints().view(&file, &view).await.map_err(|error| match error {
+                ToolError::Imaging(ImagingError::NotEditableYet { .. }) => refused(unseen(&file)),
+                other => other,
+            })?;
             Ok(ToolResult::says(in_words(&file, (width, height), &look)))
         }
         .boxed()

@@ -49,7 +49,7 @@ async fn what_cannot_be_seen_is_told_with_what_to_do() {
     let notes = world.sends("notes.txt", "some words").await;
     let elsewhere = AttachmentId::new();
     for (id, expected) in [
-        (avif, "cannot be edited yet. Send it as a photo"),
+        (avif, "of a kind that cannot be opened here. Ask the person to send it as a photo"),
         (cut, "damaged or incomplete"),
         (html, "not a picture. Ask get_attachment_info"),
         (notes, "notes.txt is a text/plain file, not a picture. Ask get_attachment_info about it, or"),
@@ -66,20 +66,23 @@ async fn what_cannot_be_seen_is_told_with_what_to_do() {
 
 #[tokio::test]
 async fn the_same_look_is_made_once() {
-    let world = World::new().await;
+    let mut world = World::new().await;
     let image = world.sends_image("photo_rocket.jpg").await;
     let same = world.sends_image("photo_rocket.jpg").await;
     let arguments = |id| json!({"image": id, "region": half(), "grid": true});
     world.call("look_at_image", arguments(image)).await;
     let file = world.found(image).await;
-    world.objects.delete(&file.object_key).await.unwrap();
+    let empty = Objects::open("memory://").unwrap();
+    let limits = world.context.attachments.limits();
+    world.context.attachments = Attachments::new(world.context.store.clone(), empty, limits);
     assert!(world.context.bytes(&file).await.is_err(), "the file is gone");
     let again = world.call("look_at_image", arguments(same)).await;
     assert!(!again.failed, "the view of the same content was made before: {}", again.text);
     let other = world.call("look_at_image", json!({"image": image})).await;
     assert!(other.failed, "another view would have to be made: {}", other.text);
 
-    let view = View { longest: LOOK_LONGEST, region: imaging::Region::new(0.0, 0.0, 500.0, 250.0).ok(), grid: true };
+    let view =
+        View { longest: LOOK_LONGEST, region: imaging::Region::new(0.0, 0.0, 500.0, 250.0).ok(), grid: true };
     let seen = world.context.prints().view(&file, &view).await.unwrap();
     let probe = imaging::probe(&seen.bytes).unwrap();
     assert_eq!((probe.width, probe.height), (640, 214), "enlarged twice at most");
