@@ -2,6 +2,7 @@
 
 use crate::{
     domain::Attachment,
+    imaging::{Format, View},
     providers::{Loaded, MediaSource, Shown},
     tools::Prints,
 };
@@ -15,15 +16,18 @@ impl MediaSource for Media {
         async move {
             let file = &shown.attachment;
             file.width.and(file.height)?;
+            // What cannot be opened need not be fetched to find out.
+            Format::of_mime(&file.mime_type).filter(|format| format.editable())?;
+            let view = View { longest, region: shown.region, grid: shown.grid };
             let seen = self
                 .0
-                .view(file, longest)
+                .view(file, &view)
                 .await
                 .inspect_err(
                     |error| warn!(attachment = %file.attachment_id, %error, "cannot be shown to a model"),
                 )
                 .ok()?;
-            Some(Loaded { mime: seen.mime.to_owned(), bytes: seen.bytes.into() })
+            Some(Loaded { mime: seen.mime.to_owned(), bytes: seen.bytes })
         }
         .boxed()
     }

@@ -3,6 +3,7 @@
 
 mod answer;
 mod engine;
+mod looking;
 mod media;
 pub mod says;
 mod steps;

@@ -1,7 +1,7 @@
 //! The loop: provider ⇄ tools, every message stored as it is made. A turn found half done after a restart goes on
 //! from its stored steps.
 
-use super::{Agent, Engine, says};
+use super::{Agent, Engine, looking, says};
 use crate::{
     context::{self, Opening},
     domain::{Message, NewMessage, Role, ToolCall, Turn},
@@ -102,7 +102,7 @@ async fn talk(
     loop {
         // After the last step, one request without tools: the answer must be words.
         let offered = if steps < agent.max_steps { specs.clone() } else { Vec::new() };
-        let prompt = prompt(&opening, &stored, offered);
+        let prompt = prompt(engine, &opening, &stored, offered).await?;
         engine.turns.progress(turn.turn_id, |progress| progress.text.clear());
         let heard = |piece: &str| engine.turns.progress(turn.turn_id, |progress| progress.text += piece);
         let completion = ask(agent, &prompt, &heard).await.map_err(Stopped::Provider)?;
@@ -117,10 +117,17 @@ async fn talk(
     }
 }
 
-fn prompt(opening: &Opening, stored: &[Message], tools: Vec<ToolSpec>) -> Prompt {
+async fn prompt(
+    engine: &Engine,
+    opening: &Opening,
+    stored: &[Message],
+    tools: Vec<ToolSpec>,
+) -> Result<Prompt, StoreError> {
     let mut messages: Vec<PromptMessage> = opening.messages.clone();
-    messages.extend(context::steps_of_turn(stored));
-    Prompt { system: opening.system.clone(), messages, tools, focus: opening.focus.clone() }
+    let mut steps = context::steps_of_turn(stored);
+    looking::show(&engine.store, stored, &mut steps).await?;
+    messages.extend(steps);
+    Ok(Prompt { system: opening.system.clone(), messages, tools, focus: opening.focus.clone() })
 }
 
 /// Asks again while the trouble may pass and the wait is bearable.

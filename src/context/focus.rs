@@ -17,7 +17,9 @@ pub struct Scene {
     pub pointed: Option<Pointed>,
     /// Set when this is a photo that came after its album's turn had begun: the words of that album.
     pub late_for_album: Option<String>,
-    /// The thread's own files, newest first.
+    /// Whether this goes on with a thread, or begins one.
+    pub in_thread: bool,
+    /// The thread's own files, newest first; where one begins, those of what was said just before.
     pub thread_files: Vec<Attachment>,
 }
 
@@ -84,7 +86,8 @@ pub async fn look(
     };
     let focus =
         Focus { said, sent: pick(&sent_ids), replied: pick(&replied_ids), album: pick(&album_ids), recent };
-    Ok(Scene { focus, pointed, late_for_album, thread_files })
+    let in_thread = turn.continues_thread();
+    Ok(Scene { focus, pointed, late_for_album, in_thread, thread_files })
 }
 
 /// The files replied to, and the album or answer around them.

@@ -12,6 +12,7 @@ mod sse;
 pub use formats::Vendor;
 pub use hosted::{Hosted, ModelSettings};
 pub use http::http_client;
+pub use sight::LOOK_LONGEST;
 
 use crate::domain::{Attachment, Region, ToolCall};
 use bytes::Bytes;
@@ -50,6 +51,11 @@ pub struct Shown {
 impl Shown {
     pub fn whole(attachment: Attachment) -> Self {
         Self { attachment, region: None, grid: false }
+    }
+
+    /// Whether this is not just the picture again, but a part of it or a grid over it.
+    pub fn is_closer(&self) -> bool {
+        self.region.is_some() || self.grid
     }
 }
 

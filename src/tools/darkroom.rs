@@ -4,6 +4,7 @@
 use super::{
     ToolError,
     negatives::{Negatives, Shelf},
+    views::Views,
 };
 use crate::imaging::{Fonts, ImagingError, Limits, Stop, Work};
 use std::sync::Arc;
@@ -23,6 +24,7 @@ pub struct Darkroom {
     whole: u32,
     limits: Limits,
     negatives: Negatives,
+    views: Views,
     fonts: Fonts,
 }
 
@@ -51,6 +53,7 @@ impl Darkroom {
             whole,
             limits,
             negatives: Negatives::new(held),
+            views: Views::default(),
             fonts,
         }
     }
@@ -62,6 +65,10 @@ impl Darkroom {
 
     pub(super) fn negatives(&self) -> &Negatives {
         &self.negatives
+    }
+
+    pub(super) fn views(&self) -> &Views {
+        &self.views
     }
 
     /// How much all edits together may take, in bytes.

@@ -10,6 +10,7 @@ mod edits;
 mod files;
 mod history;
 mod info;
+pub mod look;
 mod negatives;
 mod outcome;
 mod plain_text;
@@ -18,6 +19,7 @@ mod read_text;
 mod registry;
 #[cfg(test)]
 mod tests;
+mod views;
 mod words;
 mod writing;
 
@@ -25,6 +27,7 @@ pub use darkroom::Darkroom;
 pub use negatives::Shelf;
 pub use prints::Prints;
 pub use registry::{Called, Registry};
+pub use views::Viewed;
 
 use crate::{
     access::Scope,

@@ -5,11 +5,12 @@ use super::{
     Darkroom, ToolError,
     editing::{Each, FromFile},
     edits,
+    views::Viewed,
 };
 use crate::{
     attachments::{AttachmentError, Attachments},
     domain::Attachment,
-    imaging::{self, Encoded, ImagingError, Picture, Work},
+    imaging::{self, Encoded, ImagingError, Picture, View, Work},
     store::Store,
 };
 use bytes::Bytes;
@@ -99,14 +100,19 @@ impl Prints {
         Ok(printed)
     }
 
-    /// A small copy to look at.
-    pub async fn view(&self, file: &Attachment, longest: u32) -> Result<Encoded, ToolError> {
+    /// A small copy to look at, made once for all who ask.
+    pub async fn view(&self, file: &Attachment, view: &View) -> Result<Viewed, ToolError> {
+        let make = async { Ok(self.make_view(file, *view).await?.into()) };
+        self.darkroom.views().get(file, view, make).await
+    }
+
+    async fn make_view(&self, file: &Attachment, view: View) -> Result<Encoded, ToolError> {
         if let Some(picture) = self.darkroom.negatives().look(file.attachment_id) {
-            let look = move |work: &Work| imaging::view(&picture, longest, work);
+            let look = move |work: &Work| imaging::view(&picture, &view, work);
             return self.darkroom.develop(pixels(file), look).await;
         }
         let bytes = self.bytes(file).await?;
-        let look = move |work: &Work| imaging::downscale_for_view(&bytes, work, longest);
+        let look = move |work: &Work| imaging::view_file(&bytes, &view, work);
         self.darkroom.develop(pixels(file), look).await
     }
 

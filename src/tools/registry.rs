@@ -1,7 +1,8 @@
 //! All tools by name, and the one way to call them: whatever happens, the model gets a result it can act on.
 
 use super::{
-    Output, Tool, ToolContext, ToolError, ToolResult, combine, edits, files, history, info, read_text, words,
+    Output, Tool, ToolContext, ToolError, ToolResult, combine, edits, files, history, info, look, read_text,
+    words,
 };
 use crate::providers::ToolSpec;
 use futures::FutureExt as _;
@@ -27,6 +28,7 @@ impl Registry {
         let mut tools = edits::tools();
         tools.extend(combine::tools());
         tools.extend(history::tools());
+        tools.push(Box::new(look::LookAtImage));
         tools.push(Box::new(info::ImageInfo));
         tools.extend(files::tools());
         tools.push(Box::new(read_text::ReadTextAttachment));

@@ -1,7 +1,7 @@
 //! Stored files for the browser, served so that a hostile one cannot run: only pictures are shown, the rest is saved.
 
 use super::Site;
-use crate::domain::AttachmentId;
+use crate::{domain::AttachmentId, imaging::View};
 use axum::{
     extract::{Path, Query, State},
     http::{HeaderValue, StatusCode, header},
@@ -14,7 +14,7 @@ use tracing::warn;
 const SHOWN: [&str; 4] = ["image/jpeg", "image/png", "image/webp", "image/gif"];
 
 #[derive(Deserialize)]
-pub struct View {
+pub struct Wanted {
     /// Longest side of a thumbnail.
     size: Option<u32>,
 }
@@ -22,9 +22,9 @@ pub struct View {
 pub async fn attachment(
     State(site): State<Arc<Site>>,
     Path(id): Path<AttachmentId>,
-    Query(view): Query<View>,
+    Query(wanted): Query<Wanted>,
 ) -> Response {
-    match load(&site, id, view.size).await {
+    match load(&site, id, wanted.size).await {
         Ok(response) => response,
         Err(status) => status.into_response(),
     }
@@ -38,8 +38,8 @@ async fn load(site: &Site, id: AttachmentId, size: Option<u32>) -> Result<Respon
     let found = site.store.attachment_anywhere(id).await.map_err(|e| unavailable(&e))?;
     let attachment = found.ok_or(StatusCode::NOT_FOUND)?;
     if let (Some(size), Some(_), Some(_)) = (size, attachment.width, attachment.height) {
-        return match site.prints.view(&attachment, size.clamp(16, 2048)).await {
-            Ok(small) => Ok(served(small.bytes.into(), small.mime, None)),
+        return match site.prints.view(&attachment, &View::whole(size.clamp(16, 2048))).await {
+            Ok(small) => Ok(served(small.bytes, small.mime, None)),
             Err(error) if error.may_pass() => Err(unavailable(&error)),
             Err(_) => Err(StatusCode::UNSUPPORTED_MEDIA_TYPE),
         };

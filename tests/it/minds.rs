@@ -6,6 +6,7 @@ mod history;
 mod logs;
 mod prompts;
 mod rows;
+mod seeing;
 mod steps;
 mod trouble;
 

@@ -46,6 +46,12 @@ impl Format {
         }
     }
 
+    /// The format that is called so; the other way round from [`Format::mime`].
+    pub fn of_mime(mime: &str) -> Option<Self> {
+        use Format::*;
+        [Jpeg, Png, WebP, Gif, Bmp, Tiff, Heic, Avif].into_iter().find(|format| format.mime() == mime)
+    }
+
     /// Without the dot.
     pub fn extension(self) -> &'static str {
         match self {

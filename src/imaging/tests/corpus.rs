@@ -251,12 +251,12 @@ fn an_edited_jpeg_looks_like_its_source() {
 
 #[test]
 fn views_are_small_and_never_enlarged() {
-    let view = |name, longest| downscale_for_view(&read(name), &Work::default(), longest).unwrap();
+    let view = |name, longest| view_file(&read(name), &View::whole(longest), &Work::default()).unwrap();
     let landscape = view("exif_landscape_6.jpg", 300);
     let size = probe(&landscape.bytes).unwrap();
     assert_eq!((size.width, size.height, landscape.mime), (300, 200, "image/jpeg"));
     assert_eq!(probe(&view("photo_page.png", 9000).bytes).unwrap().width, 384);
     assert_eq!(view("webp_alpha.webp", 100).mime, "image/png");
     assert_eq!(view("photo_astronaut.png", 100).mime, "image/jpeg");
-    assert!(downscale_for_view(b"", &Work::default(), 100).is_err());
+    assert!(view_file(b"", &View::whole(100), &Work::default()).is_err());
 }

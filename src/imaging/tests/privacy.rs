@@ -21,8 +21,10 @@ fn an_edited_picture_says_nothing_of_where_it_was_taken() {
 
     let picture = decode(&original, &Work::default()).unwrap();
     let flipped = encode(&flip(picture, Axis::Horizontal).unwrap()).unwrap().bytes;
-    let viewed = downscale_for_view(&original, &Work::default(), 64).unwrap().bytes;
-    for output in [flipped, viewed] {
+    let viewed = view_file(&original, &View::whole(64), &Work::default()).unwrap().bytes;
+    let closer = View { grid: true, region: Region::new(0.0, 0.0, 500.0, 500.0).ok(), longest: 64 };
+    let closer = view_file(&original, &closer, &Work::default()).unwrap().bytes;
+    for output in [flipped, viewed, closer] {
         assert!(
             exif::Reader::new().read_from_container(&mut Cursor::new(&output)).is_err(),
             "no Exif at all"

@@ -166,7 +166,8 @@ fn caption(shown: &Shown) -> String {
         ),
         None => String::new(),
     };
-    format!("[Attachment ID: {}]{part}", shown.attachment.attachment_id)
+    let grid = if shown.grid { ", with a grid" } else { "" };
+    format!("[Attachment ID: {}]{part}{grid}", shown.attachment.attachment_id)
 }
 
 /// The conversation as every vendor accepts it: a call without a result, or a result without a call,

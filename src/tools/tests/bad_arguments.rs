@@ -142,6 +142,28 @@ async fn each_edit_says_what_it_allows() {
 }
 
 #[tokio::test]
+async fn a_look_says_what_it_allows() {
+    for (arguments, expected) in [
+        (json!({}), "image is missing: text."),
+        (json!({"images": [ID]}), "images is not an argument of this tool. Did you mean image?"),
+        (json!({"image": "eagle.jpg"}), "image is \"eagle.jpg\", which is not an attachment id."),
+        (json!({"image": ID, "grid": "yes"}), "grid is the text \"yes\", but must be true or false."),
+        (
+            json!({"image": ID, "region": {"left": 0, "top": 0, "right": 1200, "bottom": 9}}),
+            "region.right is 1200, but must be a number from 0 to 1000.",
+        ),
+        (
+            json!({"image": ID, "region": {"left": 300, "top": 0, "right": 100, "bottom": 9}}),
+            "region: right (100) must be greater than left (300)",
+        ),
+        (json!({"image": ID, "region": {"left": 0, "top": 0, "right": 9}}), "region.bottom is missing"),
+        (json!({"image": ID}), "There is no attachment"),
+    ] {
+        says("look_at_image", arguments, expected).await;
+    }
+}
+
+#[tokio::test]
 async fn wrong_arguments_are_told_before_any_file_is_looked_at() {
     let world = World::new().await;
     let text = world.refused("rotate_image", json!({"images": [AttachmentId::new()], "degrees": 0})).await;

@@ -34,6 +34,8 @@ fn asked(tool: &str, id: AttachmentId, other: AttachmentId) -> Option<Value> {
         "compare_images" => json!({"images": two}),
         "animate_images" => json!({"images": two, "size": 120}),
         "image_info" => json!({"images": one}),
+        "look_at_image" => json!({"image": id, "region": region, "grid": true}),
+        "look_at_image at all" => json!({"image": id}),
         _ => return None,
     })
 }
@@ -57,7 +59,8 @@ fn is_told_about(text: &str) -> bool {
     ["broke off", "on our side", "panicked", "given up"].iter().all(|fault| !text.contains(fault))
 }
 
-async fn every_picture_through(tool: &str) {
+async fn every_picture_through(way: &str) {
+    let tool = way.split(' ').next().unwrap();
     let world = World::new().await;
     let other = world.sends_image("photo_page.png").await;
     for name in names() {
@@ -66,7 +69,7 @@ async fn every_picture_through(tool: &str) {
             continue; // An empty file is refused before it becomes an attachment.
         }
         let id = world.sends(&name, bytes).await;
-        let arguments = asked(tool, id, other).unwrap().to_string();
+        let arguments = asked(way, id, other).unwrap().to_string();
         // However slow a build for tests is on forty megapixels, it is not a fault.
         let called = world.registry.call(&world.context, tool, &arguments, PATIENCE * 20).await;
         assert!(is_told_about(&called.text), "{tool} on {name}: {}", called.text);
@@ -129,4 +132,6 @@ every_picture_through! {
     comparisons: "compare_images",
     animations: "animate_images",
     facts: "image_info",
+    closer_looks: "look_at_image",
+    looks: "look_at_image at all",
 }

@@ -10,6 +10,7 @@ mod edits;
 mod files;
 mod framing;
 mod history;
+mod look;
 mod looks;
 mod prints;
 mod read_text;

@@ -104,7 +104,7 @@ async fn a_look_at_a_waiting_picture_does_not_use_it_up() {
         attachments: world.context.attachments.clone(),
         darkroom: world.context.darkroom.clone(),
     };
-    let view = prints.view(&steps[2], 100).await.unwrap();
+    let view = prints.view(&steps[2], &imaging::View::whole(100)).await.unwrap();
     assert_eq!(imaging::probe(&view.bytes).unwrap().width, 100);
     assert!(!world.found(steps[2].attachment_id).await.is_printed(), "a look needs no file");
     assert_eq!(world.picture(&steps[2]).await.width(), 427);

@@ -117,6 +117,7 @@ fn specs_are_those_allowed_and_each_schema_is_closed() {
             "redo_edit",
             "revert_to_original",
             "repeat_edits",
+            "look_at_image",
             "image_info",
             "attach_to_response",
             "list_attachments",

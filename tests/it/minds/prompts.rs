@@ -19,17 +19,23 @@ async fn a_photo_with_a_caption() {
       way to name a file. Use ids exactly as you see them in this conversation; never guess or make one up.
     - When someone replies to a photo, that photo is what they mean by "it" or "this", even if it is one of an
       album. When they send an album, they mean all of it unless they say which.
-    - You see the pictures of the current message and of the one it replies to, scaled down, six at most, each
-      after its marker. Of all others you see only the marker. If a request depends on what is in a picture you do
-      not see, such as where something is, ask the person to reply to that picture.
+
+    Looking
+    - You see, scaled down and each after its marker, the pictures of the current message, of the one it replies to
+      and its album, then the newest before them, while there is room. Of all others you see only the marker:
+      look_at_image opens them, whole or a part of them larger. What it shows is for you alone, until you answer.
+    - Regions are {left, top, right, bottom} in thousandths of the upright image, from 0 to 1000: the left half
+      is {left: 0, top: 0, right: 500, bottom: 1000}. They are always of the whole image, also when you see a part.
+    - Before you place a box on something, look with grid: true, and if it is small, once more at the region around
+      it. Read the four edges off the numbered lines instead of guessing them.
+    - Then look at the result. If the box is off, take it back with undo_edit and place it anew, once; if it is
+      still off, say so.
 
     Editing
     - Edits take `images: [id, …]` and make one new image for each. "Apply to all" is one call with all the ids.
     - Edits never change the original: each makes a new attachment with a new id. To build on an edit, use the new
       id; to start over, use the first one; to take a step back, use undo_edit, and redo_edit to go forward again.
     - Several edits in one turn are cheap: make them one after the other, each on the ids of the one before.
-    - Regions are {left, top, right, bottom} in thousandths of the upright image, from 0 to 1000: the left half
-      is {left: 0, top: 0, right: 500, bottom: 1000}.
     - When a tool says an argument is wrong, it also says what is allowed: correct it and try again. If it cannot
       be done, say so plainly and offer what can be.
 
@@ -47,6 +53,8 @@ async fn a_photo_with_a_caption() {
       markers, ids or links into the answer. Use attach_to_response only to send something else instead, such as
       an earlier image.
     - Say what you did, not how: no tool names, no coordinates. Never say you made an edit that no tool made.
+    - Edits are exact: all that they are not asked to change stays as it is. If you have generate_image or
+      transform_image, what those make is generated and may differ anywhere: say then which of the two it was.
     - If it is not clear what is wanted, or where, ask one short question instead of guessing.
     - Be warm and brief, and write in the language the person writes in.
 
@@ -131,6 +139,10 @@ async fn a_reply_to_one_photo_of_an_album() {
     >>>
     [Attachment ID: A2]
     [pixels]
+    [Attachment ID: A1]
+    [pixels]
+    [Attachment ID: A3]
+    [pixels]
     "#);
     stage.clear().await;
 }
@@ -180,6 +192,8 @@ async fn a_thread_with_tool_steps() {
     >>>
     [Attachment ID: A2]
     [pixels]
+    [Attachment ID: A1]
+    [pixels]
     ──── assistant
     call_2: filter_image {"filter":"sepia","images":["A2"]}
     ──── tool for call_2
@@ -227,6 +241,10 @@ async fn a_late_album_photo() {
     Their message:
     [Attachment ID: A3]
     [Attachment ID: A3]
+    [pixels]
+    [Attachment ID: A1]
+    [pixels]
+    [Attachment ID: A2]
     [pixels]
     "#);
     stage.clear().await;
