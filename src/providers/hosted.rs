@@ -68,10 +68,11 @@ impl Hosted {
         let seal = self.vendor.seal(&body);
         let request = self.endpoint.to(&self.vendor.path(model, *stream))?.json(&body);
         let response = self.endpoint.send(request, model).await?;
-        let is_json = |value: &str| value.contains("json");
+        // A page for people is no stream either: it is told as what it is.
+        let is_whole = |value: &str| value.contains("json") || value.contains("html");
         let content_type = response.headers().get(reqwest::header::CONTENT_TYPE);
         // Some servers answer in one piece whatever they were asked for.
-        let in_pieces = *stream && !content_type.and_then(|value| value.to_str().ok()).is_some_and(is_json);
+        let in_pieces = *stream && !content_type.and_then(|value| value.to_str().ok()).is_some_and(is_whole);
         let answer = if in_pieces {
             let mut assembly = self.vendor.assembly();
             let take = |event: &Value| {

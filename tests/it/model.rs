@@ -171,7 +171,9 @@ async fn half_an_answer_breaks_off_after_its_text() {
         };
         let read = String::from_utf8(read).unwrap();
         assert!(broken, "{read}");
-        assert_eq!(read.contains("going "), stream, "{read}");
-        assert!(!read.contains("\"stop\""), "{read}");
+        match stream {
+            true => assert!(read.contains("going ") && !read.contains("\"stop\""), "{read}"),
+            false => assert!(serde_json::from_str::<Value>(&read).is_err(), "{read}"),
+        }
     }
 }

@@ -8,6 +8,8 @@ use crate::domain::ToolCall;
 use crate::providers::{Completion, Loaded, ModelSettings, Prompt, ProviderError, Shown, ToolSpec, Usage};
 use serde_json::{Value, json};
 
+const MAX_ID_CHARS: usize = 40;
+
 /// The body of `POST /chat/completions`.
 pub fn request(settings: &ModelSettings, prompt: &Prompt, album: &Album) -> Value {
     let mut messages = Vec::new();
@@ -90,12 +92,15 @@ fn assistant(text: &str, answered: &[Answered], kept: Option<&Value>, album: &Al
     if let Some(reasoning) = kept.and_then(|kept| kept.get("reasoning_details")) {
         message["reasoning_details"] = reasoning.clone();
     }
+    let ids = legal_ids(answered);
     if !answered.is_empty() {
-        message["tool_calls"] = answered.iter().map(|answered| call(answered.call)).collect();
+        let calls = answered.iter().zip(&ids);
+        message["tool_calls"] = calls.map(|(answered, id)| call(answered.call, id)).collect();
     }
     let mut messages = vec![message];
-    messages.extend(answered.iter().map(
-        |answered| json!({"role": "tool", "tool_call_id": answered.call.id, "content": answered.result}),
+    let results = answered.iter().zip(&ids);
+    messages.extend(results.map(
+        |(answered, id)| json!({"role": "tool", "tool_call_id": id, "content": answered.result}),
     ));
     let seen: Vec<Value> = answered.iter().flat_map(|answered| parts(answered.shown, album)).collect();
     if !seen.is_empty() {
@@ -104,13 +109,23 @@ fn assistant(text: &str, answered: &[Answered], kept: Option<&Value>, album: &Al
     messages
 }
 
-fn call(call: &ToolCall) -> Value {
+/// The ids as they are, but for what a server refuses: none, one too long, or one that another call has too.
+fn legal_ids(answered: &[Answered]) -> Vec<String> {
+    let mut ids: Vec<String> = Vec::new();
+    for ToolCall { id, name, arguments } in answered.iter().map(|answered| answered.call) {
+        let is_legal = !id.trim().is_empty() && id.chars().count() <= MAX_ID_CHARS && !ids.contains(id);
+        ids.push(if is_legal { id.clone() } else { made_up_id(&Value::Null, ids.len(), name, arguments) });
+    }
+    ids
+}
+
+fn call(call: &ToolCall, id: &str) -> Value {
     // As the model wrote them, if they can be read at all.
     let readable = serde_json::from_str::<serde_json::Map<String, Value>>(&call.arguments).is_ok();
     let arguments =
         if readable { call.arguments.clone() } else { readable_arguments(call).to_string() };
     json!({
-        "id": call.id,
+        "id": id,
         "type": "function",
         "function": {"name": legal_name(&call.name), "arguments": arguments},
     })

@@ -1,6 +1,6 @@
 //! Anthropic's Messages, from the server's side.
 
-use super::{Asked, Said};
+use super::{Asked, Pieces, Said};
 use axum::http::HeaderMap;
 use serde_json::{Value, json};
 
@@ -37,53 +37,52 @@ pub fn whole(asked: &Asked, said: &Said) -> Value {
     message
 }
 
-/// The same in pieces: each block begins empty, is filled by deltas and ends. First what is said, then the end.
-pub fn events(asked: &Asked, said: &Said) -> (Vec<String>, Vec<String>) {
-    let mut events = vec![
-        json!({ "type": "message_start", "message": envelope(asked) }),
-        // It comes at any time and means nothing.
-        json!({ "type": "ping" }),
-    ];
+/// The same in pieces: each block begins empty, is filled by deltas and ends.
+pub fn pieces(asked: &Asked, said: &Said) -> Pieces {
+    // A ping comes at any time and means nothing.
+    let mut before =
+        vec![json!({ "type": "message_start", "message": envelope(asked) }), json!({ "type": "ping" })];
+    let (mut text, mut after) = (Vec::new(), Vec::new());
     let mut arguments = said.calls.iter().map(|call| call.arguments.as_str());
-    for (index, mut block) in blocks(said).into_iter().enumerate() {
-        let deltas = match block["type"].as_str().unwrap_or_default() {
-            "thinking" => {
-                let (thinking, signature) = (block["thinking"].take(), block["signature"].take());
-                block["thinking"] = "".into();
-                block["signature"] = "".into();
-                vec![
-                    json!({ "type": "thinking_delta", "thinking": thinking }),
-                    json!({ "type": "signature_delta", "signature": signature }),
-                ]
-            }
+    for (index, block) in blocks(said).into_iter().enumerate() {
+        let delta = |delta| json!({ "type": "content_block_delta", "index": index, "delta": delta });
+        let begin = |block| json!({ "type": "content_block_start", "index": index, "content_block": block });
+        let stop = json!({ "type": "content_block_stop", "index": index });
+        match block["type"].as_str().unwrap_or_default() {
+            "thinking" => before.extend([
+                begin(json!({ "type": "thinking", "thinking": "", "signature": "" })),
+                delta(json!({ "type": "thinking_delta", "thinking": block["thinking"] })),
+                delta(json!({ "type": "signature_delta", "signature": block["signature"] })),
+                stop,
+            ]),
             "text" => {
-                let text = block["text"].take();
-                block["text"] = "".into();
-                let words = text.as_str().unwrap_or_default().split_inclusive(' ');
-                words.map(|word| json!({ "type": "text_delta", "text": word })).collect()
+                before.push(begin(json!({ "type": "text", "text": "" })));
+                let piece = |piece| delta(json!({ "type": "text_delta", "text": piece }));
+                text.extend(said.pieces().into_iter().map(piece));
+                after.push(stop);
             }
             _ => {
-                block["input"] = json!({});
+                after.push(begin(
+                    json!({ "type": "tool_use", "id": block["id"], "name": block["name"], "input": {} }),
+                ));
+                // The first piece is empty, as Anthropic begins.
                 let written: Vec<char> = arguments.next().unwrap_or_default().chars().collect();
-                let halves = written.split_at(written.len() / 2);
-                [&[][..], halves.0, halves.1]
-                    .into_iter()
-                    .map(|half| half.iter().collect::<String>())
-                    .map(|half| json!({ "type": "input_json_delta", "partial_json": half }))
-                    .collect()
+                let (one, two) = written.split_at(written.len() / 2);
+                for half in [&[], one, two].map(|half| half.iter().collect::<String>()) {
+                    after.push(delta(json!({ "type": "input_json_delta", "partial_json": half })));
+                }
+                after.push(stop);
             }
-        };
-        events.push(json!({ "type": "content_block_start", "index": index, "content_block": block }));
-        let delta = |delta| json!({ "type": "content_block_delta", "index": index, "delta": delta });
-        events.extend(deltas.into_iter().map(delta));
-        events.push(json!({ "type": "content_block_stop", "index": index }));
+        }
     }
     let over = json!({ "stop_reason": stop_reason(said), "stop_sequence": null });
-    let end = [
+    let end = vec![
         json!({ "type": "message_delta", "delta": over, "usage": { "output_tokens": 20 } }),
         json!({ "type": "message_stop" }),
     ];
-    (events.iter().map(event).collect(), end.iter().map(event).collect())
+    let [before, text, after, end] =
+        [before, text, after, end].map(|events| events.iter().map(event).collect::<Vec<String>>());
+    Pieces { before, text, after, end }
 }
 
 fn event(event: &Value) -> String {

@@ -1,6 +1,6 @@
 //! Gemini's generateContent, from the server's side.
 
-use super::{Asked, Said};
+use super::{Asked, Pieces, Said};
 use axum::http::HeaderMap;
 use serde_json::{Value, json};
 
@@ -50,10 +50,8 @@ pub fn whole(asked: &Asked, said: &Said) -> Value {
     chunk(asked, parts, Some("STOP"))
 }
 
-/// The same in pieces, each of them a whole response with some of the parts. First what is said, then the end.
-pub fn events(asked: &Asked, said: &Said) -> (Vec<String>, Vec<String>) {
-    let words = said.text.split_inclusive(' ').map(|word| json!({ "text": word }));
-    let parts = thought(said).into_iter().chain(words).chain(calls(asked, said));
+/// The same in pieces, each of them a whole response with some of the parts.
+pub fn pieces(asked: &Asked, said: &Said) -> Pieces {
     let mut end = json!({ "text": "" });
     if said.calls.is_empty()
         && let Some(thought) = &said.thought
@@ -61,8 +59,13 @@ pub fn events(asked: &Asked, said: &Said) -> (Vec<String>, Vec<String>) {
         // The signature of a streamed text comes after it, with an empty one.
         end["thoughtSignature"] = thought.signature.clone().into();
     }
-    let chunks = parts.map(|part| event(&chunk(asked, vec![part], None)));
-    (chunks.collect(), vec![event(&chunk(asked, vec![end], Some("STOP")))])
+    let one = |part: Value| event(&chunk(asked, vec![part], None));
+    Pieces {
+        before: thought(said).into_iter().map(one).collect(),
+        text: said.pieces().into_iter().map(|piece| one(json!({ "text": piece }))).collect(),
+        after: calls(asked, said).into_iter().map(one).collect(),
+        end: vec![event(&chunk(asked, vec![end], Some("STOP")))],
+    }
 }
 
 fn event(chunk: &Value) -> String {
@@ -73,9 +76,14 @@ fn thought(said: &Said) -> Option<Value> {
     said.thought.as_ref().map(|thought| json!({ "text": thought.text, "thought": true }))
 }
 
-/// Of parallel calls, only the first is signed. Models before the third generation give their calls no ids.
+/// Since the third generation, calls have ids and signatures, and want the latter back.
+pub fn is_signed(asked: &Asked) -> bool {
+    asked.model.as_str().is_some_and(|model| model.starts_with("gemini-3"))
+}
+
+/// Of parallel calls, only the first is signed.
 fn calls(asked: &Asked, said: &Said) -> Vec<Value> {
-    let with_ids = asked.model.as_str().is_some_and(|model| model.starts_with("gemini-3"));
+    let with_ids = is_signed(asked);
     let mut signature = said.thought.as_ref().map(|thought| &thought.signature);
     let call = |call: &super::Called| {
         let args = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!(call.arguments));

@@ -54,6 +54,11 @@ pub struct ScriptedModel {
 impl ScriptedModel {
     /// A model without a script: it answers "Done." to everything.
     pub async fn start() -> ScriptedModel {
+        ScriptedModel::start_beside(Router::new()).await
+    }
+
+    /// The same on a server that answers at other paths, too.
+    pub async fn start_beside(others: Router) -> ScriptedModel {
         let script = Mutex::new(Script::new(Answer::Text("Done.".into())));
         let shared = Arc::new(Shared { script, asked: watch::Sender::new(0) });
         let router = Router::new()
@@ -61,7 +66,8 @@ impl ScriptedModel {
             .route("/v1/messages", post(ask_anthropic))
             .route("/v1beta/models/{call}", post(ask_gemini))
             .layer(DefaultBodyLimit::disable())
-            .with_state(shared.clone());
+            .with_state(shared.clone())
+            .merge(others);
         ScriptedModel { shared, server: Server::start(router) }
     }
 
@@ -85,6 +91,14 @@ impl ScriptedModel {
     pub fn next_calls<'a>(&self, calls: impl IntoIterator<Item = (&'a str, Value)>) {
         let calls = calls.into_iter().map(|(tool, arguments)| (tool.to_owned(), arguments)).collect();
         self.next(Answer::Calls(calls));
+    }
+
+    /// A streamed text that halts before each of its pieces until that piece's gate is opened.
+    pub fn next_slowly<const N: usize>(&self, pieces: [&str; N]) -> [Gate; N] {
+        let gates = pieces.map(|_| Gate::closed());
+        let pieces = gates.iter().cloned().zip(pieces.map(str::to_owned)).collect();
+        self.next(Answer::Slow(pieces));
+        gates
     }
 
     pub fn next_raw(&self, status: u16, body: &str) {
@@ -152,6 +166,17 @@ pub fn whole_answer(vendor: Vendor, model: &str, said: &Said) -> Value {
     Asked { vendor, model: model.into(), wanted: Wanted::Whole, request: Value::Null }.whole(said)
 }
 
+/// An answer as a stream of events.
+struct Pieces {
+    /// What comes before the text, such as thoughts.
+    before: Vec<String>,
+    text: Vec<String>,
+    /// What comes after it, such as calls.
+    after: Vec<String>,
+    /// What says that this was all.
+    end: Vec<String>,
+}
+
 /// A request and how its answer is wanted.
 struct Asked {
     vendor: Vendor,
@@ -215,9 +240,11 @@ async fn serve(
     headers: HeaderMap,
     asked: Asked,
 ) -> Response {
-    let refused = asked
-        .unwelcome(&headers)
-        .or_else(|| rules::complaint(asked.vendor, &asked.request).map(|complaint| (400, complaint)));
+    let complaint = || {
+        let complaint = rules::complaint(asked.vendor, &asked.request);
+        complaint.or_else(|| asked.unsigned_call()).map(|complaint| (400, complaint))
+    };
+    let refused = asked.unwelcome(&headers).or_else(complaint);
     let (answer, gate) = {
         let mut script = shared.script();
         script.asked.push((asked.vendor, asked.request.clone()));
@@ -253,6 +280,11 @@ impl Asked {
         }
     }
 
+    fn unsigned_call(&self) -> Option<String> {
+        let is_signed = self.vendor == Vendor::Gemini && gemini::is_signed(self);
+        is_signed.then(|| rules::gemini::unsigned_call(&self.request)).flatten()
+    }
+
     fn key_header(&self) -> &'static str {
         match self.vendor {
             Vendor::OpenAi => openai::KEY,
@@ -277,11 +309,11 @@ impl Asked {
         }
     }
 
-    fn events(&self, said: &Said) -> (Vec<String>, Vec<String>) {
+    fn pieces(&self, said: &Said) -> Pieces {
         match self.vendor {
-            Vendor::OpenAi => openai::events(self, said),
-            Vendor::Anthropic => anthropic::events(self, said),
-            Vendor::Gemini => gemini::events(self, said),
+            Vendor::OpenAi => openai::pieces(self, said),
+            Vendor::Anthropic => anthropic::pieces(self, said),
+            Vendor::Gemini => gemini::pieces(self, said),
         }
     }
 
@@ -302,7 +334,11 @@ impl Asked {
                 ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], page).into_response()
             }
             Answer::Busy { retry_after_ms } => self.busy(retry_after_ms),
-            Answer::Nothing => {
+            Answer::HalfStream(text) if self.wanted == Wanted::Events => {
+                self.body(self.half(&text), Then::Ends)
+            }
+            Answer::Slow(pieces) => self.slow(pieces),
+            Answer::Nothing | Answer::HalfStream(_) => {
                 line.cut();
                 StatusCode::INTERNAL_SERVER_ERROR.into_response()
             }
@@ -321,16 +357,30 @@ impl Asked {
     }
 
     fn says(&self, told: &Said) -> Response {
-        let (begun, ended) = self.events(told);
-        match self.wanted {
-            Wanted::Whole => said(200, self.whole(told)),
-            Wanted::Events => self.body(begun.concat() + &ended.concat(), Then::Ends),
-            Wanted::Array => {
-                let data = |event: &String| event.trim().trim_start_matches("data: ").to_owned();
-                let chunks: Vec<String> = begun.iter().chain(&ended).map(data).collect();
-                said(200, format!("[{}]", chunks.join(",")))
-            }
+        if self.wanted == Wanted::Whole {
+            return said(200, self.whole(told));
         }
+        let Pieces { before, text, after, end } = self.pieces(told);
+        let events = [before, text, after, end].concat();
+        if self.wanted == Wanted::Events {
+            return self.body(events.concat(), Then::Ends);
+        }
+        let data = |event: &String| event.trim().trim_start_matches("data: ").to_owned();
+        said(200, format!("[{}]", events.iter().map(data).collect::<Vec<_>>().join(",")))
+    }
+
+    fn slow(&self, pieces: Vec<(Gate, String)>) -> Response {
+        assert!(self.wanted == Wanted::Events, "only a stream can halt in the middle");
+        let (gates, texts): (Vec<Gate>, Vec<String>) = pieces.into_iter().unzip();
+        let Pieces { before, text, after, end } = self.pieces(&Said::in_pieces(texts));
+        let spoken = stream::iter(gates.into_iter().zip(text)).then(|(gate, event)| async move {
+            gate.pass().await;
+            event
+        });
+        let begun = stream::once(async move { before.concat() });
+        let ended = stream::once(async move { [after, end].concat().concat() });
+        let body = Body::from_stream(begun.chain(spoken).chain(ended).map(Ok::<_, io::Error>));
+        ([(header::CONTENT_TYPE, "text/event-stream")], body).into_response()
     }
 
     fn busy(&self, retry_after_ms: u64) -> Response {
@@ -350,7 +400,8 @@ impl Asked {
     fn half(&self, text: &str) -> String {
         let told = Said::text(text);
         if self.wanted == Wanted::Events {
-            return self.events(&told).0.concat();
+            let Pieces { before, text, .. } = self.pieces(&told);
+            return [before, text].concat().concat();
         }
         let whole: Vec<char> = self.whole(&told).to_string().chars().collect();
         whole[..whole.len() / 2].iter().collect()

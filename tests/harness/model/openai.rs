@@ -1,6 +1,6 @@
 //! OpenAI's chat completions, from the server's side.
 
-use super::{Asked, Said};
+use super::{Asked, Pieces, Said};
 use axum::http::{HeaderMap, header};
 use serde_json::{Value, json};
 
@@ -39,17 +39,18 @@ pub fn whole(asked: &Asked, said: &Said) -> Value {
     body
 }
 
-/// The same in pieces: text by the word, each call's arguments apart from its name. First what is said, then the end.
-pub fn events(asked: &Asked, said: &Said) -> (Vec<String>, Vec<String>) {
-    let mut deltas = vec![json!({ "role": "assistant", "content": "" })];
-    deltas.extend(reasoning(said).map(|details| json!({ "reasoning_details": details })));
-    deltas.extend(said.text.split_inclusive(' ').map(|word| json!({ "content": word })));
+/// The same in pieces: text by the word, each call's arguments apart from its name.
+pub fn pieces(asked: &Asked, said: &Said) -> Pieces {
+    let mut before = vec![json!({ "role": "assistant", "content": "" })];
+    before.extend(reasoning(said).map(|details| json!({ "reasoning_details": details })));
+    let text = said.pieces().into_iter().map(|piece| json!({ "content": piece }));
+    let mut after = Vec::new();
     for (index, mut opening) in calls(said).into_iter().enumerate() {
         let arguments = opening["function"]["arguments"].take();
         opening["index"] = index.into();
         opening["function"]["arguments"] = "".into();
-        deltas.push(json!({ "tool_calls": [opening] }));
-        deltas.push(json!({ "tool_calls": [{ "index": index, "function": { "arguments": arguments } }] }));
+        after.push(json!({ "tool_calls": [opening] }));
+        after.push(json!({ "tool_calls": [{ "index": index, "function": { "arguments": arguments } }] }));
     }
     let chunk = |choices: Value, usage: Value| {
         let mut chunk = envelope(asked, "chat.completion.chunk");
@@ -64,7 +65,12 @@ pub fn events(asked: &Asked, said: &Said) -> (Vec<String>, Vec<String>) {
         end.push(chunk(json!([]), usage()));
     }
     end.push("data: [DONE]\n\n".into());
-    (deltas.into_iter().map(piece).collect(), end)
+    Pieces {
+        before: before.into_iter().map(piece).collect(),
+        text: text.map(piece).collect(),
+        after: after.into_iter().map(piece).collect(),
+        end,
+    }
 }
 
 fn calls(said: &Said) -> Vec<Value> {

@@ -31,7 +31,9 @@ pub fn results(request: &Value) -> Vec<String> {
             if part["type"] == "tool_result" {
                 results.push(words(&part["content"]));
             } else if !part["functionResponse"].is_null() {
-                results.push(words(&part["functionResponse"]["response"]));
+                let response = &part["functionResponse"]["response"];
+                let failed = if response["error"].is_null() { "" } else { "Error: " };
+                results.push(format!("{failed}{}", words(response)));
             }
         }
     }

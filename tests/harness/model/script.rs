@@ -28,6 +28,10 @@ pub enum Answer {
     Nothing,
     /// This text, and then the connection dies in the middle of the answer.
     Half(String),
+    /// This text in pieces, and then an end without a word about why. Not streamed, the connection dies.
+    HalfStream(String),
+    /// A text in pieces, each sent once its gate is open.
+    Slow(Vec<(Gate, String)>),
     /// This text if the answer comes in pieces, and then nothing more; the connection stays. Empty: nothing at all.
     Silence(String),
     /// An answer of 50 MB.
@@ -40,6 +44,8 @@ pub struct Said {
     pub thought: Option<Thought>,
     pub text: String,
     pub calls: Vec<Called>,
+    /// How the text comes in pieces, if not by the word.
+    pub cuts: Option<Vec<String>>,
 }
 
 /// Thinking that the vendor signs and wants back unchanged.
@@ -62,6 +68,16 @@ pub struct Called {
 impl Said {
     pub fn text(text: &str) -> Said {
         Said { text: text.into(), ..Said::default() }
+    }
+
+    pub fn in_pieces(pieces: impl IntoIterator<Item = String>) -> Said {
+        let cuts: Vec<String> = pieces.into_iter().collect();
+        Said { text: cuts.concat(), cuts: Some(cuts), ..Said::default() }
+    }
+
+    pub(super) fn pieces(&self) -> Vec<String> {
+        let words = || self.text.split_inclusive(' ').map(str::to_owned).collect();
+        self.cuts.clone().unwrap_or_else(words)
     }
 
     /// These words, and a call with arguments exactly as given.

@@ -3,7 +3,7 @@
 
 use regex::Regex;
 use serde_json::Value;
-use std::sync::LazyLock;
+use std::{collections::HashSet, sync::LazyLock};
 
 const MOST_ID_CHARS: usize = 40;
 const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/webp", "image/gif"];
@@ -95,7 +95,17 @@ fn message(message: &Value, at: &str) -> Result<(), String> {
     if calls.is_some() && role != "assistant" {
         return Err(format!("Unknown parameter: '{at}.tool_calls'."));
     }
-    calls.into_iter().flatten().try_for_each(|call| self::call(call, &format!("{at}.tool_calls")))
+    let mut ids = HashSet::new();
+    for call in calls.into_iter().flatten() {
+        self::call(call, &format!("{at}.tool_calls"))?;
+        if !ids.insert(call["id"].as_str()) {
+            return Err(format!(
+                "Invalid parameter: Duplicate value for 'tool_call_id' of {}. ({at})",
+                call["id"]
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn call(call: &Value, at: &str) -> Result<(), String> {
