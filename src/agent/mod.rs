@@ -2,8 +2,10 @@
 //! Nothing in this room knows which interface it serves.
 
 mod answer;
+mod asking;
 mod engine;
 mod media;
+mod routes;
 pub mod says;
 mod steps;
 mod turns;
@@ -13,4 +15,5 @@ mod tests;
 
 pub use engine::{Agent, Engine, Planner};
 pub use media::Media;
+pub use routes::{Commanded, Routes, Way};
 pub use turns::{Progress, TurnEvent, Turns};

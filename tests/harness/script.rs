@@ -34,6 +34,8 @@ pub enum Answer {
     },
     /// The connection dies without an answer.
     Nothing,
+    /// Begins to say this in a stream, which then ends without a word about why.
+    HalfStream(String),
 }
 
 type Line = Box<dyn FnOnce(&Value) -> Answer + Send>;
@@ -213,7 +215,14 @@ async fn complete(
             let wait = [("retry-after-ms", retry_after_ms.to_string())];
             return (StatusCode::TOO_MANY_REQUESTS, wait, Json(body)).into_response();
         }
-        Answer::Nothing => {
+        Answer::HalfStream(text) if request["stream"] == true => {
+            let delta = json!([{ "index": 0, "delta": { "content": text }, "finish_reason": null }]);
+            let mut chunk = envelope(&request, "chat.completion.chunk");
+            chunk["choices"] = delta;
+            let body = format!("data: {chunk}\n\n");
+            return ([(header::CONTENT_TYPE, "text/event-stream")], body).into_response();
+        }
+        Answer::Nothing | Answer::HalfStream(_) => {
             line.cut();
             return StatusCode::INTERNAL_SERVER_ERROR.into_response();
         }
