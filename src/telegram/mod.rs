@@ -205,7 +205,8 @@ impl Connected {
         // teloxide writes them with the slash, which Telegram's documentation does not allow.
         let named = |c: BotCommand| BotCommand::new(c.command.trim_start_matches('/'), c.description);
         let of_agents = self.telegram.routes.commands();
-        let of_agents = of_agents.map(|(command, agent)| BotCommand::new(command, says::agent_command(agent)));
+        let of_agents =
+            of_agents.map(|(command, agent)| BotCommand::new(command, says::agent_command(agent)));
         let commands = Command::bot_commands().into_iter().map(named).chain(of_agents);
         let request = self.telegram.bot.set_my_commands(commands);
         if let Err(error) = request.await {

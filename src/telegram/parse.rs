@@ -102,9 +102,7 @@ pub fn words(message: &Message, me: &Me, routes: &Routes) -> Words {
     // What someone else wrote commands nobody here.
     let own = message.forward_origin().is_none();
     match own.then(|| routes.commanded(&text, &me.username)).flatten() {
-        Some(found) => {
-            Words { text: found.words.to_owned(), commanded: Some(found.agent.to_owned()) }
-        }
+        Some(found) => Words { text: found.words.to_owned(), commanded: Some(found.agent.to_owned()) },
         None => Words { text, commanded: None },
     }
 }
