@@ -2,7 +2,7 @@
 
 use crate::{
     access::Access,
-    agent::{Agent, Engine, Media, Turns},
+    agent::{Agent, Engine, Media, Routes, Turns, Way},
     attachments::{self, Attachments, Objects},
     config::{self, Config},
     context::Bounds,
@@ -78,8 +78,10 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
         Prints { store: store.clone(), attachments: attachments.clone(), darkroom: darkroom(&config)? };
     let engine = Arc::new(engine(&config, prompts, &prints, &turns)?);
     let Some(default_agent) = engine.agents.first() else { bail!("no agent is configured") };
-    let (agent_id, provider) = (default_agent.name.clone(), default_agent.provider.name());
+    let provider = default_agent.provider.name();
     let model = default_agent.provider.model().to_owned();
+    let way = |agent: &config::Agent| Way { agent: agent.name.clone(), command: agent.command.clone() };
+    let routes = Routes::new(config.agents.iter().map(way));
 
     let mut tasks = JoinSet::new();
     supervise(&mut tasks, "agent", move || engine.clone().run());
@@ -93,7 +95,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
                 attachments: attachments.clone(),
                 turns: turns.clone(),
                 prints: prints.clone(),
-                agent_id: agent_id.clone(),
+                routes: routes.clone(),
             };
             let server = web::bind(address, site).await?;
             let at = server.address;
@@ -112,7 +114,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
             turns,
             timing: config.telegram.batch,
             pacing: config.telegram.pacing,
-            agent_id,
+            routes,
         };
         let bot = telegram::bot(&token, &config.telegram.api_url)?;
         tasks.spawn(async move {
@@ -172,6 +174,7 @@ fn engine(config: &Config, prompts: Prompts, prints: &Prints, turns: &Arc<Turns>
             prompt: agent.prompt.clone(),
             max_steps: agent.max_steps,
             tools: Registry::new().only(|tool| agent.tools.includes(tool)),
+            fallback: agent.fallback.clone(),
         });
     }
     let planners: HashMap<_, _> =

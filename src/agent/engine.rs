@@ -2,7 +2,7 @@
 
 use super::{
     answer, says,
-    steps::{self, Outcome},
+    steps::{self, Next, Outcome},
     turns::Turns,
 };
 use crate::{
@@ -32,6 +32,8 @@ pub struct Agent {
     pub prompt: String,
     pub max_steps: u32,
     pub tools: Registry,
+    /// The agent that goes on when this one's model cannot be had.
+    pub fallback: Option<String>,
 }
 
 pub struct Engine {
@@ -143,8 +145,35 @@ impl Engine {
         turn: &Turn,
         tools: &ToolContext,
     ) -> Result<Outcome, ContextError> {
-        let opening = context::open(&self.store, &self.prompts, &agent.prompt, &self.bounds, turn).await?;
-        Ok(steps::run(self, agent, turn, opening, tools).await?)
+        let mut first_failure = None;
+        let mut relay = self.relay(agent).into_iter().peekable();
+        while let Some(agent) = relay.next() {
+            let opening =
+                context::open(&self.store, &self.prompts, &agent.prompt, &self.bounds, turn).await?;
+            let outcome = steps::run(self, agent, turn, opening, tools).await?;
+            let outcome = Outcome { agent: Some(agent.name.clone()), ..outcome };
+            if outcome.error.is_none() {
+                return Ok(outcome);
+            }
+            let next = relay.peek().filter(|_| outcome.next == Next::AnotherMayTry);
+            // What the person hears is about the agent they asked.
+            first_failure.get_or_insert(outcome);
+            let Some(next) = next else { break };
+            warn!(agent = agent.name, fallback = next.name, "the fallback goes on with the turn");
+        }
+        Ok(first_failure.unwrap_or_else(|| Outcome::broken("nobody ran the turn")))
+    }
+
+    /// An agent, its fallback, the fallback's fallback; each once.
+    fn relay<'a>(&'a self, first: &'a Agent) -> Vec<&'a Agent> {
+        let mut relay = vec![first];
+        while let Some(fallback) = relay.last().and_then(|agent| agent.fallback.as_ref())
+            && let Some(next) = self.agents.iter().find(|agent| agent.name == *fallback)
+            && relay.iter().all(|known| known.name != next.name)
+        {
+            relay.push(next);
+        }
+        relay
     }
 
     /// The agent of a turn; one that is no longer configured hands over to the default.
@@ -195,7 +224,10 @@ impl Engine {
         let message = NewMessage {
             turn_id: Some(turn.turn_id),
             thread_root_id: Some(turn.thread_root_id),
-            agent_id: self.agent(&turn.agent_id).map(|agent| agent.name.clone()),
+            agent_id: outcome
+                .agent
+                .clone()
+                .or_else(|| self.agent(&turn.agent_id).map(|agent| agent.name.clone())),
             reasoning_info: outcome.usage.clone(),
             provider_metadata: outcome.provider_metadata.clone(),
             error: outcome.error.clone(),

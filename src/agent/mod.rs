@@ -2,9 +2,11 @@
 //! Nothing in this room knows which interface it serves.
 
 mod answer;
+mod asking;
 mod engine;
 mod looking;
 mod media;
+mod routes;
 pub mod says;
 mod steps;
 mod turns;
@@ -14,4 +16,5 @@ mod tests;
 
 pub use engine::{Agent, Engine, Planner};
 pub use media::Media;
+pub use routes::{Commanded, Routes, Way};
 pub use turns::{Progress, TurnEvent, Turns};

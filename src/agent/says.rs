@@ -1,5 +1,6 @@
 //! What the agent says when the model cannot: one kind sentence each. Details go to the log and the history row.
 
+use super::asking::{NoAnswer, Seen};
 use crate::providers::ProviderError;
 use std::time::Duration;
 
@@ -40,7 +41,17 @@ fn soon(wait: Duration) -> String {
     }
 }
 
-pub fn provider_trouble(error: &ProviderError) -> String {
+/// No answer, for the person who asked.
+pub fn no_answer(trouble: &NoAnswer) -> String {
+    match (&trouble.error, trouble.seen) {
+        (ProviderError::RetryAfter(_) | ProviderError::Unreachable(_), Seen::Beginning) => {
+            "The model broke off in the middle of its answer. Please ask again.".into()
+        }
+        (error, _) => provider_trouble(error),
+    }
+}
+
+fn provider_trouble(error: &ProviderError) -> String {
     match error {
         ProviderError::RetryAfter(wait) => {
             format!("The model is rate-limited; try again in about {}.", soon(wait.unwrap_or(A_MINUTE)))

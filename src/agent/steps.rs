@@ -1,22 +1,23 @@
 //! The loop: provider ⇄ tools, every message stored as it is made. A turn found half done after a restart goes on
 //! from its stored steps.
 
-use super::{Agent, Engine, looking, says};
+use super::{
+    Agent, Engine,
+    asking::{self, NoAnswer},
+    looking, says,
+};
 use crate::{
     context::{self, Opening},
     domain::{Message, NewMessage, Role, ToolCall, Turn},
-    providers::{Completion, Listener, Prompt, PromptMessage, ProviderError, ToolSpec},
+    providers::{Completion, Prompt, PromptMessage, ToolSpec},
     store::StoreError,
     tools::{Output, ToolContext},
 };
 use futures::future::join_all;
 use serde_json::{Value, json};
 use std::time::Duration;
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
-/// Waiting longer than this for a busy model would look like silence.
-const LONGEST_WAIT: Duration = Duration::from_secs(20);
-const PROVIDER_TRIES: u32 = 3;
 /// How long a step waits before it is stored again when the database is away.
 const DATABASE_AWAY: Duration = Duration::from_millis(500);
 
@@ -30,6 +31,18 @@ pub struct Outcome {
     pub provider_metadata: Option<Value>,
     /// The message the answer replies to.
     pub answers: Option<String>,
+    /// The agent that ended it, where that is not the one the turn was for.
+    pub agent: Option<String>,
+    pub next: Next,
+}
+
+/// Whether a failed turn is over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Next {
+    #[default]
+    Over,
+    /// Another agent could go on from the stored steps.
+    AnotherMayTry,
 }
 
 impl Outcome {
@@ -65,9 +78,11 @@ pub async fn run(
                 provider_metadata: completion.provider_metadata,
                 ..Outcome::default()
             },
-            Err(Stopped::Provider(error)) => {
-                warn!(provider = agent.provider.name(), %error, "the provider gave no answer");
-                Outcome::failed(says::provider_trouble(&error), &error.to_string())
+            Err(Stopped::Provider(trouble)) => {
+                let error = &trouble.error;
+                warn!(agent = agent.name, provider = agent.provider.name(), %error, "the model gave no answer");
+                let next = if trouble.another_may_try() { Next::AnotherMayTry } else { Next::Over };
+                Outcome { next, ..Outcome::failed(says::no_answer(&trouble), &error.to_string()) }
             }
             Err(Stopped::Store(error)) => return Err(error),
         }
@@ -77,7 +92,7 @@ pub async fn run(
 }
 
 enum Stopped {
-    Provider(ProviderError),
+    Provider(NoAnswer),
     Store(StoreError),
 }
 
@@ -92,20 +107,33 @@ async fn talk(
     engine: &Engine,
     agent: &Agent,
     turn: &Turn,
-    opening: Opening,
+    mut opening: Opening,
     tools: &ToolContext,
 ) -> Result<Completion, Stopped> {
+    let mut shortened = false;
     let specs = agent.tools.specs();
     let mut stored = engine.store.messages_of_turn(turn.turn_id).await?;
     finish_interrupted(engine, agent, turn, tools, &mut stored).await?;
-    let mut steps = stored.iter().filter(|m| !m.tool_calls.is_empty()).count() as u32;
+    let is_own_step = |m: &&Message| !m.tool_calls.is_empty() && m.agent_id.as_ref() == Some(&agent.name);
+    let mut steps = stored.iter().filter(is_own_step).count() as u32;
     loop {
         // After the last step, one request without tools: the answer must be words.
         let offered = if steps < agent.max_steps { specs.clone() } else { Vec::new() };
         let prompt = prompt(engine, &opening, &stored, offered).await?;
         engine.turns.progress(turn.turn_id, |progress| progress.text.clear());
         let heard = |piece: &str| engine.turns.progress(turn.turn_id, |progress| progress.text += piece);
-        let completion = ask(agent, &prompt, &heard).await.map_err(Stopped::Provider)?;
+        let completion = match asking::ask(agent, &prompt, &heard).await {
+            Ok(completion) => completion,
+            Err(trouble) => {
+                let may_shorten = trouble.is_too_long() && !shortened;
+                let Some(shorter) = may_shorten.then(|| context::shortened(&opening)).flatten() else {
+                    return Err(Stopped::Provider(trouble));
+                };
+                info!("too long for the model; it is asked again with less of the past");
+                (opening, shortened) = (shorter, true);
+                continue;
+            }
+        };
         if completion.tool_calls.is_empty() || prompt.tools.is_empty() {
             return Ok(completion);
         }
@@ -128,32 +156,6 @@ async fn prompt(
     looking::show(&engine.store, stored, &mut steps).await?;
     messages.extend(steps);
     Ok(Prompt { system: opening.system.clone(), messages, tools, focus: opening.focus.clone() })
-}
-
-/// Asks again while the trouble may pass and the wait is bearable.
-async fn ask(
-    agent: &Agent,
-    prompt: &Prompt,
-    heard: Listener<'_>,
-) -> Result<Completion, ProviderError> {
-    let mut tries = 1;
-    loop {
-        let wait = match agent.provider.complete(prompt, heard).await {
-            Ok(completion) => return Ok(completion),
-            Err(ProviderError::RetryAfter(wait))
-                if tries < PROVIDER_TRIES && wait.unwrap_or_default() <= LONGEST_WAIT =>
-            {
-                wait.unwrap_or(Duration::from_secs(5)).max(Duration::from_millis(100))
-            }
-            Err(ProviderError::Unreachable(why)) if tries < PROVIDER_TRIES => {
-                debug!(why, "the provider is away");
-                Duration::from_millis(200) * 4u32.pow(tries)
-            }
-            Err(error) => return Err(error),
-        };
-        tokio::time::sleep(wait).await;
-        tries += 1;
-    }
 }
 
 /// Some models repeat or omit call ids; a result must find exactly its call.

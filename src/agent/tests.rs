@@ -60,6 +60,7 @@ fn engine(store: &Store) -> Arc<Engine> {
         prompt: "photothread".into(),
         max_steps: 3,
         tools: Registry::new(),
+        fallback: None,
     };
     Arc::new(Engine {
         store: store.clone(),

@@ -69,37 +69,92 @@ fn call_with_results(message: &Message, later: &[Message]) -> Unit {
 }
 
 /// Drops units after the first, oldest first, until the rest fits, and says so in their place.
-pub fn bounded(mut units: Vec<Unit>, max_tokens: Option<usize>) -> Vec<PromptMessage> {
-    if let Some(most) = max_tokens {
-        let mut total: usize = units.iter().map(tokens).sum();
-        let mut dropped = 0;
-        while total > most && units.len() - dropped > 2 {
-            dropped += 1;
-            total -= tokens(&units[dropped]);
-        }
-        if dropped > 0 {
-            let note = vec![PromptMessage::User { text: LEFT_OUT.to_owned(), shown: Vec::new() }];
-            units.splice(1..=dropped, [note]);
+pub fn bounded(units: Vec<Unit>, max_tokens: Option<usize>) -> Vec<PromptMessage> {
+    let kept = match max_tokens {
+        Some(most) => cut(units, most, 2),
+        None => units,
+    };
+    kept.into_iter().flatten().collect()
+}
+
+/// Keeps at least this many of them, the first always.
+fn cut(mut units: Vec<Unit>, most_tokens: usize, least: usize) -> Vec<Unit> {
+    let mut total: usize = units.iter().map(|unit| tokens(unit)).sum();
+    let mut dropped = 0;
+    while total > most_tokens && units.len() - dropped > least {
+        dropped += 1;
+        total -= tokens(&units[dropped]);
+    }
+    if dropped > 0 {
+        let note = vec![PromptMessage::User { text: LEFT_OUT.to_owned(), shown: Vec::new() }];
+        units.splice(1..=dropped, [note]);
+    }
+    units
+}
+
+/// The same messages with half of the past, for a model that finds them too long: what was said first and what is
+/// said now stay, and of the pictures the most important one. None if there is nothing to leave out.
+pub fn shortened(messages: &[PromptMessage]) -> Option<Vec<PromptMessage>> {
+    let mut past = units(messages);
+    let mut now = past.pop()?;
+    let half = past.iter().map(|unit| tokens(unit)).sum::<usize>() / 2;
+    let mut past = cut(past, half, 1);
+    past.iter_mut().flatten().for_each(|message| show_at_most(message, 0));
+    now.iter_mut().for_each(|message| show_at_most(message, 1));
+    past.push(now);
+    let shorter: Vec<PromptMessage> = past.into_iter().flatten().collect();
+    // The note that something is missing may be longer than what is.
+    let less = tokens(&shorter) < tokens(messages) || pictures(&shorter) < pictures(messages);
+    less.then_some(shorter)
+}
+
+/// Puts calls and their results together again.
+fn units(messages: &[PromptMessage]) -> Vec<Unit> {
+    let mut units: Vec<Unit> = Vec::new();
+    for message in messages {
+        match (message, units.last_mut()) {
+            (PromptMessage::Tool { .. }, Some(unit)) => unit.push(message.clone()),
+            _ => units.push(vec![message.clone()]),
         }
     }
-    units.into_iter().flatten().collect()
+    units
+}
+
+fn show_at_most(message: &mut PromptMessage, most: usize) {
+    if let PromptMessage::User { shown, .. } | PromptMessage::Tool { shown, .. } = message {
+        shown.truncate(most);
+    }
+}
+
+fn pictures(messages: &[PromptMessage]) -> usize {
+    let shown = |message: &PromptMessage| match message {
+        PromptMessage::User { shown, .. } | PromptMessage::Tool { shown, .. } => shown.len(),
+        PromptMessage::Assistant { .. } => 0,
+    };
+    messages.iter().map(shown).sum()
 }
 
 /// A rough count, on the safe side for most languages: three bytes to a token.
-fn tokens(unit: &Unit) -> usize {
+fn tokens(messages: &[PromptMessage]) -> usize {
     let bytes = |message: &PromptMessage| match message {
         PromptMessage::User { text, .. } | PromptMessage::Tool { text, .. } => text.len(),
         PromptMessage::Assistant { text, tool_calls, .. } => {
             text.len() + tool_calls.iter().map(|call| call.name.len() + call.arguments.len()).sum::<usize>()
         }
     };
-    unit.iter().map(|message| bytes(message) / 3 + 4).sum()
+    messages.iter().map(|message| bytes(message) / 3 + 4).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Conversation, MessageId, NewMessage, SessionId, ToolCall, TurnId};
+    use crate::{
+        domain::{
+            Attachment, AttachmentId, AttachmentSource, Conversation, MessageId, NewMessage, SessionId,
+            ToolCall, TurnId,
+        },
+        providers::Shown,
+    };
     use proptest::prelude::*;
     use uuid::Uuid;
 
@@ -166,6 +221,56 @@ mod tests {
                 prop_assert!(messages.starts_with(&first), "the root stays");
             }
         }
+
+        #[test]
+        fn half_of_the_past_is_still_a_whole_conversation(rows in prop::collection::vec(any_row(), 0..24)) {
+            let past = render(&rows);
+            let first = past.first().cloned().unwrap_or_default();
+            let mut messages: Vec<_> = past.into_iter().flatten().collect();
+            let now = PromptMessage::User { text: "and now?".into(), shown: Vec::new() };
+            messages.push(now.clone());
+            if let Some(shorter) = shortened(&messages) {
+                prop_assert_eq!(fault(&shorter), None, "{:#?}", shorter);
+                prop_assert!(shorter.starts_with(&first), "the root stays");
+                prop_assert_eq!(shorter.last(), Some(&now), "and what is asked now");
+                prop_assert!(tokens(&shorter) < tokens(&messages), "{:#?}", shorter);
+            }
+        }
+    }
+
+    #[test]
+    fn too_long_a_past_is_halved_and_one_picture_stays() {
+        let said = |text: &str| PromptMessage::User { text: text.into(), shown: Vec::new() };
+        let long = |letter: &str| letter.repeat(300);
+        let file = |text: &str| PromptMessage::User { text: text.into(), shown: vec![picture(), picture()] };
+        let messages = [said(&long("a")), said(&long("b")), said(&long("c")), said(&long("d")), file("now")];
+        let shorter = shortened(&messages).unwrap();
+        assert_eq!(shorter[..3], [said(&long("a")), said(LEFT_OUT), said(&long("d"))]);
+        assert_eq!(pictures(&shorter), 1);
+        let only = shortened(&shorter).unwrap();
+        assert_eq!(only[..2], [said(&long("a")), said(LEFT_OUT)], "the last of the past may go as well");
+        assert_eq!(shortened(&only), None, "there is nothing left to leave out");
+        assert_eq!(shortened(&[said("now")]), None);
+        assert_eq!(shortened(&[]), None);
+    }
+
+    fn picture() -> Shown {
+        Shown::whole(Attachment {
+            attachment_id: AttachmentId(Uuid::nil()),
+            conversation: Conversation::telegram(1),
+            source: AttachmentSource::User,
+            sha256: String::new(),
+            mime_type: "image/jpeg".into(),
+            filename: "image.jpg".into(),
+            description: None,
+            size: 1,
+            width: None,
+            height: None,
+            object_key: String::new(),
+            created_at: chrono::DateTime::UNIX_EPOCH,
+            parents: Vec::new(),
+            recipe: None,
+        })
     }
 
     #[test]

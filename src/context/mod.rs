@@ -46,6 +46,12 @@ pub struct Opening {
     pub answers: Option<String>,
 }
 
+/// The same opening for a model that finds it too long; none if it cannot be shorter.
+pub fn shortened(opening: &Opening) -> Option<Opening> {
+    let messages = history::shortened(&opening.messages)?;
+    Some(Opening { messages, ..opening.clone() })
+}
+
 /// Builds the opening of a turn from the history.
 pub async fn open(
     store: &Store,

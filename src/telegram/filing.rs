@@ -138,13 +138,18 @@ async fn read_waiting(
     for InboxRow { inbox_id, raw } in telegram.store.waiting_updates(&place.id, sender_id).await? {
         match serde_json::from_str::<Update>(&raw).map(|update| update.kind) {
             Ok(UpdateKind::Message(message)) => {
-                let incoming = parse::incoming(&message, &telegram.me);
+                let incoming = parse::incoming(&message, &telegram.me, &telegram.routes);
                 batch.messages.extend(incoming.map(|incoming| Waiting { inbox_id, incoming }));
             }
             Ok(UpdateKind::EditedMessage(message)) => {
                 let id = message.id.0.to_string();
                 match batch.messages.iter_mut().find(|waiting| waiting.incoming.message_id == id) {
-                    Some(waiting) => waiting.incoming.text = parse::stored_text(&message, &telegram.me),
+                    Some(waiting) => {
+                        let words = parse::words(&message, &telegram.me, &telegram.routes);
+                        waiting.incoming.addressed |= words.commanded.is_some();
+                        waiting.incoming.commanded = words.commanded;
+                        waiting.incoming.text = words.text;
+                    }
                     None => {
                         apply_edit(telegram, &message).await?;
                     }
@@ -175,7 +180,7 @@ pub async fn apply_edit(telegram: &Telegram, message: &teloxide::types::Message)
     let place = Conversation::telegram(message.chat.id.0);
     let shown = message.id.0.to_string();
     let Some(found) = telegram.store.find_message(&place, &shown).await? else { return Ok(false) };
-    let text = parse::stored_text(message, &telegram.me);
+    let text = parse::words(message, &telegram.me, &telegram.routes).text;
     let content = markers::with_markers(&text, &found.message.attachments);
     telegram.store.edit_message(&place, &shown, &content).await
 }
@@ -205,6 +210,7 @@ async fn compose(
 ) -> Result<Filing, StoreError> {
     let place = scope.conversation();
     let (addressed, inbox_ids) = (batch.is_addressed(), batch.inbox_ids());
+    let commanded = batch.messages.iter().find_map(|waiting| waiting.incoming.commanded.clone());
     let mut thread_root: Option<Message> = None;
     let mut messages: Vec<FiledMessage> = Vec::new();
     for Waiting { incoming, .. } in batch.messages {
@@ -236,7 +242,7 @@ async fn compose(
     Ok(Filing {
         conversation: place.clone(),
         user_id: scope.user().clone(),
-        agent_id: telegram.agent_id.clone(),
+        agent_id: telegram.routes.agent(commanded.as_deref(), thread_root.as_ref()),
         inbox_ids,
         wants_turn: if addressed && !messages.is_empty() { WantsTurn::Yes } else { WantsTurn::No },
         messages,
@@ -314,7 +320,7 @@ async fn file_never_seen(
     let filing = Filing {
         conversation: scope.conversation().clone(),
         user_id: scope.user().clone(),
-        agent_id: telegram.agent_id.clone(),
+        agent_id: telegram.routes.agent(None, None),
         inbox_ids: Vec::new(),
         messages: vec![FiledMessage { message, attachments: vec![attachment] }],
         thread_root: None,

@@ -22,7 +22,7 @@ pub use me::Me;
 
 use crate::{
     access::Access,
-    agent::Turns,
+    agent::{Routes, Turns},
     attachments::Attachments,
     config::{Batch, Pacing},
     domain::{Answer, PlannedSend},
@@ -59,8 +59,8 @@ pub struct Telegram {
     turns: Arc<Turns>,
     timing: Batch,
     pacer: Mutex<pacing::Pacer>,
-    /// The agent that new turns go to.
-    agent_id: String,
+    /// Which agent a message is for.
+    routes: Routes,
     parking: parking::Parking,
     batch_wake: Notify,
     send_wake: Notify,
@@ -78,7 +78,7 @@ pub struct Parts {
     pub turns: Arc<Turns>,
     pub timing: Batch,
     pub pacing: Pacing,
-    pub agent_id: String,
+    pub routes: Routes,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -146,7 +146,7 @@ pub async fn connect(bot: Bot, parts: Parts) -> Result<Connected, ConnectError> 
         turns: parts.turns,
         timing: parts.timing,
         pacer: Mutex::new(pacing::Pacer::new(parts.pacing)),
-        agent_id: parts.agent_id,
+        routes: parts.routes,
         parking: parking::Parking::default(),
         batch_wake: Notify::new(),
         send_wake: Notify::new(),
@@ -204,7 +204,10 @@ impl Connected {
     pub async fn register_commands(self) {
         // teloxide writes them with the slash, which Telegram's documentation does not allow.
         let named = |c: BotCommand| BotCommand::new(c.command.trim_start_matches('/'), c.description);
-        let commands = Command::bot_commands().into_iter().map(named);
+        let of_agents = self.telegram.routes.commands();
+        let of_agents =
+            of_agents.map(|(command, agent)| BotCommand::new(command, says::agent_command(agent)));
+        let commands = Command::bot_commands().into_iter().map(named).chain(of_agents);
         let request = self.telegram.bot.set_my_commands(commands);
         if let Err(error) = request.await {
             warn!("the commands could not be registered: {}", intake::describe(&error));

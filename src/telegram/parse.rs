@@ -1,7 +1,10 @@
 //! From teloxide's types to what the walk needs to know of a message. Nothing above `telegram/` sees teloxide.
 
 use super::me::Me;
-use crate::domain::{Conversation, UserId};
+use crate::{
+    agent::Routes,
+    domain::{Conversation, UserId},
+};
 use chrono::{DateTime, Utc};
 use teloxide::types::{FileMeta, Message, MessageEntityKind, MessageEntityRef};
 
@@ -12,8 +15,10 @@ pub struct Incoming {
     pub message_id: String,
     pub sender: UserId,
     pub sent_at: DateTime<Utc>,
-    /// Text or caption, without a leading mention of the bot.
+    /// Text or caption, without a mention of the bot at either end and without an agent's command.
     pub text: String,
+    /// The agent whose command it carries.
+    pub commanded: Option<String>,
     pub media: Option<Media>,
     pub album_id: Option<String>,
     pub reply: Option<Pointed>,
@@ -53,7 +58,7 @@ pub struct Pointed {
 }
 
 /// None for what is no message of a person: joins, pins, channel posts.
-pub fn incoming(message: &Message, me: &Me) -> Option<Incoming> {
+pub fn incoming(message: &Message, me: &Me, routes: &Routes) -> Option<Incoming> {
     let sender = message.from.as_ref().filter(|user| !user.is_bot || user.is_anonymous())?;
     let media = media(message);
     let raw_text = text_of(message);
@@ -62,8 +67,8 @@ pub fn incoming(message: &Message, me: &Me) -> Option<Incoming> {
     }
     let reply = pointed(message, me);
     let replies_to_me = reply.as_ref().is_some_and(|target| target.from_me);
-    let text = without_mention(&raw_text, me);
-    let mentioned = text.len() != raw_text.len() || mentions(message, me);
+    let mentioned = without_mention(&raw_text, me).len() != raw_text.len() || mentions(message, me);
+    let Words { text, commanded } = words(message, me, routes);
     Some(Incoming {
         conversation: Conversation::telegram(message.chat.id.0),
         message_id: message.id.0.to_string(),
@@ -76,7 +81,8 @@ pub fn incoming(message: &Message, me: &Me) -> Option<Incoming> {
         media,
         album_id: message.media_group_id().map(|id| id.0.clone()),
         reply,
-        addressed: message.chat.is_private() || mentioned || replies_to_me,
+        addressed: message.chat.is_private() || mentioned || replies_to_me || commanded.is_some(),
+        commanded,
     })
 }
 
@@ -85,9 +91,20 @@ pub fn text_of(message: &Message) -> String {
     message.text().or(message.caption()).unwrap_or_default().replace('\0', "")
 }
 
-/// The same, as it is stored: without a leading or trailing mention of the bot.
-pub fn stored_text(message: &Message, me: &Me) -> String {
-    without_mention(&text_of(message), me)
+/// What a message says, as it is stored, and whom it commands.
+pub struct Words {
+    pub text: String,
+    pub commanded: Option<String>,
+}
+
+pub fn words(message: &Message, me: &Me, routes: &Routes) -> Words {
+    let text = without_mention(&text_of(message), me);
+    // What someone else wrote commands nobody here.
+    let own = message.forward_origin().is_none();
+    match own.then(|| routes.commanded(&text, &me.username)).flatten() {
+        Some(found) => Words { text: found.words.to_owned(), commanded: Some(found.agent.to_owned()) },
+        None => Words { text, commanded: None },
+    }
 }
 
 fn forwarded_from(message: &Message) -> Option<String> {
@@ -196,7 +213,7 @@ mod tests {
             "from": { "id": 1, "is_bot": false, "first_name": "Ann" },
             "document": { "file_id": "f", "file_unique_id": "u" } });
         let message: Message = serde_json::from_value(message).unwrap();
-        let media = incoming(&message, &me()).unwrap().media.unwrap();
+        let media = incoming(&message, &me(), &Routes::default()).unwrap().media.unwrap();
         assert_eq!((media.file_id.as_str(), media.bytes), ("f", None));
     }
 

@@ -170,7 +170,7 @@ fn inbox_id(id: UpdateId) -> i64 {
 }
 
 async fn park(telegram: &Telegram, id: UpdateId, message: &Message) -> Result<(), StoreError> {
-    let Some(incoming) = parse::incoming(message, &telegram.me) else {
+    let Some(incoming) = parse::incoming(message, &telegram.me, &telegram.routes) else {
         return telegram.store.close_update(inbox_id(id)).await;
     };
     let parked = Parked {
@@ -237,7 +237,7 @@ async fn obey(
 ) -> Result<String, StoreError> {
     Ok(match command {
         Command::Start(_) => says::welcome(),
-        Command::Help => says::help(),
+        Command::Help => says::help(&telegram.routes),
         Command::New => {
             telegram.store.start_session(place, user).await?;
             says::new_conversation()
@@ -292,7 +292,7 @@ mod tests {
             store,
             timing: Batch { quiet_ms: 1, album_quiet_ms: 1, max_wait_ms: 1 },
             pacer: Mutex::new(Pacer::new(pacing)),
-            agent_id: "nobody".into(),
+            routes: Default::default(),
             batch_wake: Notify::new(),
             send_wake: Notify::new(),
             closing: CancellationToken::new(),

@@ -1,7 +1,7 @@
 //! Every sentence the bot itself says on Telegram: warm, short, specific. What the agent says is the agent's.
 
 use super::parse::Media;
-use crate::attachments::size;
+use crate::{agent::Routes, attachments::size};
 
 pub const EXAMPLE: &str = "Send me a photo, then reply to it, for example:\n\
     • “highlight the top left in red, call it eagle”\n\
@@ -19,13 +19,24 @@ pub fn paired() -> String {
     format!("Welcome! This bot is yours now.\n\n{}", welcome())
 }
 
-pub fn help() -> String {
+pub fn help(routes: &Routes) -> String {
+    let agents: String = routes.commands().map(|(command, agent)| asks(command, agent)).collect();
     format!(
         "{EXAMPLE}\n\nReply to any photo, mine or yours, however old: I'll know which one you mean.\n\n\
          /new starts a new conversation (your photos stay)\n\
          /cancel stops what I'm doing\n\
-         /help shows this"
+         /help shows this{agents}"
     )
+}
+
+/// What Telegram shows beside an agent's command.
+pub fn agent_command(agent: &str) -> String {
+    format!("ask {agent}")
+}
+
+fn asks(command: &str, agent: &str) -> String {
+    let [command, agent] = [command, agent].map(|name| name.replace('_', "\\_"));
+    format!("\n/{command} asks {agent}; replies stay with it")
 }
 
 pub fn new_conversation() -> String {

@@ -8,7 +8,7 @@ mod page;
 mod post;
 
 use crate::{
-    agent::Turns,
+    agent::{Routes, Turns},
     attachments::Attachments,
     domain::{Conversation, InterfaceType, UserId},
     store::Store,
@@ -30,8 +30,8 @@ pub struct Site {
     pub attachments: Attachments,
     pub turns: Arc<Turns>,
     pub prints: Prints,
-    /// The agent that new turns go to.
-    pub agent_id: String,
+    /// Which agent a message is for.
+    pub routes: Routes,
 }
 
 /// One upload of the page: an album and a little more.

@@ -132,7 +132,9 @@ async fn file(site: &Site, form: Form) -> Result<Option<TurnId>, Trouble> {
     if kept.is_empty() {
         kept.push(Err(String::new()));
     }
-    let mut words = form.words.trim().to_owned();
+    let commanded = site.routes.commanded(&form.words, "");
+    let agent_id = site.routes.agent(commanded.as_ref().map(|found| found.agent), root.as_ref());
+    let mut words = commanded.map_or(form.words.as_str(), |found| found.words).trim().to_owned();
     let messages = kept.into_iter().map(|kept| {
         let (attachments, note) = match kept {
             Ok(attachment) => (vec![attachment], None),
@@ -152,7 +154,7 @@ async fn file(site: &Site, form: Form) -> Result<Option<TurnId>, Trouble> {
     let filing = Filing {
         conversation: scope.conversation().clone(),
         user_id: local_user(),
-        agent_id: site.agent_id.clone(),
+        agent_id,
         inbox_ids: Vec::new(),
         messages: messages.collect(),
         thread_root: root,

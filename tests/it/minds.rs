@@ -1,7 +1,9 @@
 //! What the model sees and what becomes of what it says: the real program between the Telegram world and a
 //! scripted model. Here is the stage; the promises are in the files below.
 
+mod agents;
 mod chosen;
+mod fallback;
 mod history;
 mod logs;
 mod prompts;

@@ -2,6 +2,7 @@
 
 use crate::harness::{BotUnderTest, Settings, World, jpeg, png};
 use image::GenericImageView as _;
+use photothread::domain::{Conversation, InterfaceType, Message};
 use reqwest::{
     Client, Response, StatusCode,
     header::{CONTENT_DISPOSITION, CONTENT_TYPE, HOST, ORIGIN},
@@ -13,18 +14,23 @@ struct Page {
     client: Client,
     url: String,
     bot: BotUnderTest,
-    _settings: Settings,
+    settings: Settings,
 }
 
 impl Page {
     async fn open() -> Self {
+        Self::open_with(|settings| settings).await
+    }
+
+    async fn open_with(change: impl FnOnce(Settings) -> Settings) -> Self {
         let world = World::start().await;
         let settings = Settings::new(&world)
             .with("TELEGRAM_BOT_TOKEN", "")
             .with("PHOTOTHREAD_WEB__LISTEN", "127.0.0.1:0");
+        let settings = change(settings);
         let bot = BotUnderTest::start_unconnected(&settings).await;
         let client = Client::builder().redirect(Policy::none()).build().unwrap();
-        Self { client, url: bot.page(), bot, _settings: settings }
+        Self { client, url: bot.page(), bot, settings }
     }
 
     async fn get(&self, path: &str) -> Response {
@@ -37,6 +43,14 @@ impl Page {
 
     async fn send(&self, form: Form) -> StatusCode {
         self.client.post(&self.url).multipart(form).send().await.unwrap().status()
+    }
+
+    /// Everything on the page, oldest first.
+    async fn rows(&self) -> Vec<Message> {
+        let store = self.settings.store().await;
+        let place = Conversation::new(InterfaceType::Web, "local");
+        let session = store.current_session(&place).await.unwrap().expect("a session");
+        store.messages_of_session(session.session_id).await.unwrap()
     }
 
     async fn picture(&self, id: &str) -> image::DynamicImage {
@@ -110,5 +124,27 @@ async fn other_sites_and_hostile_files_get_nowhere() {
     let served = page.get(&format!("/attachments/{id}")).await;
     assert_eq!(served.headers()[CONTENT_TYPE], "application/octet-stream");
     assert!(served.headers()[CONTENT_DISPOSITION].to_str().unwrap().starts_with("attachment"));
+    page.bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_chooses_the_agent_and_replies_stay_with_it() {
+    let agents = "{ editor: { provider: offline }, spare: { provider: offline, command: spare } }";
+    let page = Page::open_with(|settings| settings.with("PHOTOTHREAD_AGENTS", agents)).await;
+    page.send(Form::new().text("words", "/spare hello")).await;
+    page.send(Form::new().text("words", "hello")).await;
+    let rows = page.rows().await;
+    assert_eq!(rows[0].content, "hello", "without the command");
+    let reply = |to: &Message, words: &'static str| {
+        Form::new().text("words", words).text("reply_to", to.internal_id.0.to_string())
+    };
+    page.send(reply(&rows[1], "thanks")).await;
+    page.send(reply(&rows[2], "thanks")).await;
+    page.send(reply(&rows[2], "/spare and you?")).await;
+    let whose: Vec<_> =
+        page.rows().await.iter().map(|row| row.agent_id.clone().unwrap_or_default()).collect();
+    let [first, second, to_answer, to_words, commanded] = ["spare", "editor", "spare", "editor", "spare"];
+    let pairs = [first, second, to_answer, to_words, commanded].map(|agent| [agent, agent]);
+    assert_eq!(whose, pairs.concat());
     page.bot.stop().await;
 }

@@ -11,6 +11,9 @@ use crate::providers::{Prompt, PromptMessage};
 use aim::Planned;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+/// How we know our own calls.
+const CALL_PREFIX: &str = "offline-";
+
 /// What to do now.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Next {
@@ -24,6 +27,9 @@ pub fn next(grammar: &Grammar, prompt: &Prompt) -> Next {
         return Next::Say(without_steps(grammar, prompt, &request));
     }
     let mut run = Run::new(prompt);
+    if run.is_anothers_work() {
+        return Next::Say(say::TOOK_OVER.into());
+    }
     for (at, step) in request.steps.iter().enumerate() {
         match run.take(grammar, at + 1, step) {
             Progress::Done => {}
@@ -110,6 +116,12 @@ impl<'a> Run<'a> {
             remarks: Vec::new(),
             looked_at_picture: false,
         }
+    }
+
+    /// Has a model begun this turn, and we go on in its place? What it did is in no plan of ours: doing ours as well
+    /// would do everything twice.
+    fn is_anothers_work(&self) -> bool {
+        self.issued.iter().any(|id| !id.starts_with(CALL_PREFIX))
     }
 
     fn take(&mut self, grammar: &Grammar, number: usize, step: &Step) -> Progress {
@@ -269,7 +281,10 @@ impl<'a> Run<'a> {
 /// By the step and not by a running count, so that a step that was passed over cannot claim the results of
 /// the next one.
 fn call_id(step: usize, nth: usize) -> String {
-    if nth == 0 { format!("offline-{step}") } else { format!("offline-{step}-{}", nth + 1) }
+    match nth {
+        0 => format!("{CALL_PREFIX}{step}"),
+        _ => format!("{CALL_PREFIX}{step}-{}", nth + 1),
+    }
 }
 
 fn markers(text: &str) -> Vec<AttachmentId> {

@@ -11,6 +11,8 @@ const LONGEST_FILE: usize = 3_000;
 
 pub const CANNOT_SEE: &str = "I run offline, so I can't recognise what's in it.";
 pub const NOTHING_CHANGED: &str = "All right, nothing changed.";
+pub const TOOK_OVER: &str =
+    "The model went away before it had finished. This is how far it got; reply to go on from here.";
 pub const ANSWER_NOW: &str = "I can't use my tools just now. Please ask me again.";
 
 /// "a, b and c"

@@ -25,7 +25,10 @@ pub async fn file(conn: &mut Conn, filing: &Filing) -> Result<Filed, StoreError>
         for attachment in &filed.attachments {
             attachments::add_attachment(conn, attachment).await?;
         }
+        // Only what someone is to answer is said to anyone.
+        let agent_id = (filing.wants_turn == WantsTurn::Yes).then(|| filing.agent_id.clone());
         let message = NewMessage {
+            agent_id,
             session_id: session,
             thread_root_id: root,
             attachments: filed.attachments.iter().map(|a| a.attachment_id).collect(),

@@ -20,7 +20,8 @@ async fn every_message_of_a_turn_is_stored_as_it_happens_under_its_turn() {
     let roles: Vec<Role> = rows.iter().map(|row| row.role).collect();
     assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Assistant]);
     let [asked, request, result, last] = rows.as_slice() else { unreachable!() };
-    assert_eq!((asked.turn_id, asked.thread_root_id, &asked.agent_id), (None, None, &None));
+    assert_eq!((asked.turn_id, asked.thread_root_id), (None, None));
+    assert_eq!(asked.agent_id.as_deref(), Some("photothread"), "whom it was said to");
     assert_eq!(asked.user_id, Some(UserId("1001".into())));
     assert_eq!(asked.interface_message_id, Some(photo.message_id.to_string()));
     assert_eq!(asked.content, format!("turn it\n[Attachment ID: {}]", asked.attachments[0]));
