@@ -2,10 +2,12 @@
 //! Nothing in this room knows which interface it serves.
 
 mod answer;
+mod bill;
 mod engine;
 mod media;
 pub mod says;
 mod steps;
+mod titles;
 mod turns;
 
 #[cfg(test)]
@@ -13,4 +15,5 @@ mod tests;
 
 pub use engine::{Agent, Engine, Planner};
 pub use media::Media;
+pub use titles::Titles;
 pub use turns::{Progress, TurnEvent, Turns};

@@ -1,18 +1,20 @@
 //! The loop: provider ⇄ tools, every message stored as it is made. A turn found half done after a restart goes on
 //! from its stored steps.
 
-use super::{Agent, Engine, says};
+use super::{Agent, Engine, bill, says};
 use crate::{
     context::{self, Opening},
     domain::{Message, NewMessage, Role, ToolCall, Turn},
+    money::Exhausted,
     providers::{Completion, Listener, Prompt, PromptMessage, ProviderError, ToolSpec},
     store::StoreError,
     tools::{Output, ToolContext},
 };
+use chrono::Utc;
 use futures::future::join_all;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::time::Duration;
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 /// Waiting longer than this for a busy model would look like silence.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
@@ -61,13 +63,18 @@ pub async fn run(
         match talk(engine, agent, turn, opening, tools).await {
             Ok(completion) => Outcome {
                 text: completion.text,
-                usage: Some(json!(completion.usage)),
+                usage: bill::reasoning_info(engine, agent, &completion.usage),
                 provider_metadata: completion.provider_metadata,
                 ..Outcome::default()
             },
             Err(Stopped::Provider(error)) => {
                 warn!(provider = agent.provider.name(), %error, "the provider gave no answer");
                 Outcome::failed(says::provider_trouble(&error), &error.to_string())
+            }
+            Err(Stopped::Budget(exhausted)) => {
+                info!(%exhausted, "the model is not asked");
+                let free = &engine.money.rules().free_commands;
+                Outcome::failed(says::budget_used(&exhausted, free, Utc::now()), &exhausted.to_string())
             }
             Err(Stopped::Store(error)) => return Err(error),
         }
@@ -78,6 +85,8 @@ pub async fn run(
 
 enum Stopped {
     Provider(ProviderError),
+    /// Asking once more would cost more than allowed today.
+    Budget(Exhausted),
     Store(StoreError),
 }
 
@@ -105,14 +114,19 @@ async fn talk(
         let prompt = prompt(&opening, &stored, offered);
         engine.turns.progress(turn.turn_id, |progress| progress.text.clear());
         let heard = |piece: &str| engine.turns.progress(turn.turn_id, |progress| progress.text += piece);
-        let completion = ask(agent, &prompt, &heard).await.map_err(Stopped::Provider)?;
+        if let Some(exhausted) = bill::exhausted(engine, agent, turn).await? {
+            return Err(Stopped::Budget(exhausted));
+        }
+        let asked = bill::noted(engine, agent, turn, ask(agent, &prompt, &heard)).await;
+        let completion = asked.map_err(Stopped::Provider)?;
         if completion.tool_calls.is_empty() || prompt.tools.is_empty() {
             return Ok(completion);
         }
         steps += 1;
         let request = unique_ids(completion, &stored);
         let calls = request.tool_calls.clone();
-        add(engine, agent, turn, &mut stored, request_row(request), Vec::new()).await?;
+        let info = bill::reasoning_info(engine, agent, &request.usage);
+        add(engine, agent, turn, &mut stored, request_row(request, info), Vec::new()).await?;
         run_calls(engine, agent, turn, tools, &mut stored, &calls).await?;
     }
 }
@@ -208,11 +222,11 @@ async fn run_calls(
     Ok(())
 }
 
-fn request_row(request: Completion) -> impl FnOnce(NewMessage) -> NewMessage {
+fn request_row(request: Completion, info: Option<Value>) -> impl FnOnce(NewMessage) -> NewMessage {
     move |message| NewMessage {
         content: request.text,
         tool_calls: request.tool_calls,
-        reasoning_info: Some(json!(request.usage)),
+        reasoning_info: info,
         provider_metadata: request.provider_metadata,
         ..message
     }

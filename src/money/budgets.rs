@@ -45,9 +45,9 @@ pub struct Left {
 }
 
 impl Budgets {
-    /// Whether there is any for this person, in this place, with this agent.
-    pub fn concern(&self, spender: &Spender) -> bool {
-        self.per_user.is_some() || self.per_chat.is_some() || self.per_agent.contains_key(&spender.agent_id)
+    /// Whether any limits this agent.
+    pub fn concern(&self, agent_id: &str) -> bool {
+        self.per_user.is_some() || self.per_chat.is_some() || self.per_agent.contains_key(agent_id)
     }
 
     pub(super) fn left(&self, spender: &Spender, spent: Spent) -> Vec<Left> {
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn a_budget_of_nothing_stops_the_first_request() {
         let budgets = Budgets { per_user: Some(Micros(0)), ..Budgets::default() };
-        assert!(budgets.concern(&ann()) && budgets.exhausted(&ann(), Spent::default()).is_some());
-        assert!(!Budgets::default().concern(&ann()));
+        assert!(budgets.concern("photothread") && budgets.exhausted(&ann(), Spent::default()).is_some());
+        assert!(!Budgets::default().concern("photothread"));
     }
 }

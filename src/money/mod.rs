@@ -97,7 +97,7 @@ impl Money {
         spender: &Spender,
         provider: &str,
     ) -> Result<Option<Exhausted>, StoreError> {
-        if provider == OFFLINE || !self.rules.budgets.concern(spender) {
+        if provider == OFFLINE || !self.rules.budgets.concern(&spender.agent_id) {
             return Ok(None);
         }
         let spent = self.store.spent(Self::today(), spender).await?;
@@ -106,7 +106,7 @@ impl Money {
 
     /// What is left today of the budgets that a person meets here, whoever's they are.
     pub async fn left(&self, spender: &Spender) -> Result<Vec<Left>, StoreError> {
-        if !self.rules.budgets.concern(spender) {
+        if !self.rules.budgets.concern(&spender.agent_id) {
             return Ok(Vec::new());
         }
         let spent = self.store.spent(Self::today(), spender).await?;

@@ -125,7 +125,9 @@ mod tests {
 
     #[test]
     fn another_model_of_the_family_is_another_model() {
-        for model in ["gpt-5-nano", "gpt-5-1", "gpt-5.1", "gpt-5-mini-high", "gemini-3.8-flash-preview-tts", ""] {
+        for model in
+            ["gpt-5-nano", "gpt-5-1", "gpt-5.1", "gpt-5-mini-high", "gemini-3.8-flash-preview-tts", ""]
+        {
             assert_eq!(input_price(model), None, "{model}");
         }
     }

@@ -5,6 +5,7 @@ use super::{
     Completion, Listener, MediaSource, Prompt, Provider, ProviderError,
     formats::Vendor,
     http::{Endpoint, MAX_BODY_BYTES},
+    meter,
     sight::Sight,
 };
 use futures::future::BoxFuture;
@@ -86,7 +87,8 @@ impl Hosted {
         } else {
             self.endpoint.json(response, MAX_BODY_BYTES, model).await?
         };
-        let completion = self.vendor.completion(model, &answer)?;
+        let completion = self.vendor.completion(model, &answer);
+        let completion = completion.inspect_err(|_| meter::unanswered(self.vendor, model, &answer))?;
         if !in_pieces && !completion.text.is_empty() {
             heard(&completion.text);
         }

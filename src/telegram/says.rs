@@ -1,5 +1,9 @@
 //! Every sentence the bot itself says on Telegram: warm, short, specific. What the agent says is the agent's.
 
+mod usage;
+
+pub use usage::{Spending, usage};
+
 use super::parse::Media;
 use crate::attachments::size;
 
@@ -24,6 +28,7 @@ pub fn help() -> String {
         "{EXAMPLE}\n\nReply to any photo, mine or yours, however old: I'll know which one you mean.\n\n\
          /new starts a new conversation (your photos stay)\n\
          /cancel stops what I'm doing\n\
+         /usage tells what models have cost\n\
          /help shows this"
     )
 }
