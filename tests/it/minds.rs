@@ -4,9 +4,11 @@
 mod chosen;
 mod history;
 mod logs;
+mod money;
 mod prompts;
 mod rows;
 mod steps;
+mod titles;
 mod trouble;
 
 use crate::harness::{BotUnderTest, Person, ScriptedModel, Settings, World, user};
