@@ -2,12 +2,13 @@
 
 use crate::{
     access::Access,
-    agent::{Agent, Engine, Media, Routes, Turns, Way},
+    agent::{Agent, Engine, Media, Routes, Titles, Turns, Way},
     attachments::{self, Attachments, Objects},
     config::{self, Config},
     context::Bounds,
     domain::{InterfaceType, UserId},
     imaging,
+    money::{Budgets, Micros, Models, Money, Price, Prices, Rules},
     prompts::Prompts,
     providers::{Hosted, ModelSettings, Provider, http_client, offline::Offline},
     store::Store,
@@ -20,7 +21,7 @@ use chrono::{TimeDelta, Utc};
 use secrecy::SecretString;
 use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{sync::watch, task::JoinSet};
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 /// How long handled updates are kept: longer than Telegram could deliver them again.
 const INBOX_KEPT: TimeDelta = TimeDelta::days(7);
@@ -76,7 +77,8 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
     let turns = Arc::new(Turns::new(store.clone()));
     let prints =
         Prints { store: store.clone(), attachments: attachments.clone(), darkroom: darkroom(&config)? };
-    let engine = Arc::new(engine(&config, prompts, &prints, &turns)?);
+    let money = money(&config, &store);
+    let engine = Arc::new(engine(&config, prompts, &prints, &turns, &money)?);
     let Some(default_agent) = engine.agents.first() else { bail!("no agent is configured") };
     let provider = default_agent.provider.name();
     let model = default_agent.provider.model().to_owned();
@@ -112,6 +114,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
             store: store.clone(),
             attachments,
             turns,
+            money,
             timing: config.telegram.batch,
             pacing: config.telegram.pacing,
             routes,
@@ -155,7 +158,13 @@ fn darkroom(config: &Config) -> anyhow::Result<Darkroom> {
     Ok(Darkroom::new(config.limits.edits_at_once, config.limits.edit_memory_bytes, limits, fonts))
 }
 
-fn engine(config: &Config, prompts: Prompts, prints: &Prints, turns: &Arc<Turns>) -> anyhow::Result<Engine> {
+fn engine(
+    config: &Config,
+    prompts: Prompts,
+    prints: &Prints,
+    turns: &Arc<Turns>,
+    money: &Money,
+) -> anyhow::Result<Engine> {
     let media = Arc::new(Media(prints.clone()));
     let mut agents = Vec::new();
     for agent in &config.agents {
@@ -194,7 +203,42 @@ fn engine(config: &Config, prompts: Prompts, prints: &Prints, turns: &Arc<Turns>
         planners,
         tool_timeout: config.limits.tool_timeout(),
         turn_timeout: config.limits.turn_timeout(),
+        money: money.clone(),
+        titles: match config.history.titles {
+            Some(config::Titles::Message) => Titles::Message,
+            Some(config::Titles::Model) | None => Titles::Model,
+        },
     })
+}
+
+/// Prices and budgets as configured. A budget that cannot be kept, because a price is missing, is warned of.
+fn money(config: &Config, store: &Store) -> Money {
+    let price = |price: &config::Price| Price {
+        input: price.input,
+        output: price.output,
+        cached_input: price.cached_input,
+    };
+    let prices = Prices::new(config.prices.iter().map(|(model, its)| (model.clone(), price(its))));
+    let agents = &config.agents;
+    let per_agent = agents.iter().filter_map(|agent| Some((agent.name.clone(), agent.daily_budget?)));
+    let budgets = Budgets {
+        per_user: config.limits.daily_budget_per_user.map(Micros::of_dollars),
+        per_chat: config.limits.daily_budget_per_chat.map(Micros::of_dollars),
+        per_agent: per_agent.map(|(name, dollars)| (name, Micros::of_dollars(dollars))).collect(),
+    };
+    for agent in agents {
+        let Some(vendor) = config.vendor_of(agent) else { continue };
+        let model = agent.model.as_ref().unwrap_or(&config.providers.of(vendor).model);
+        if budgets.concern(&agent.name) && !prices.knows(model) {
+            let agent = &agent.name;
+            warn!(agent, model, "there is a daily budget, but it cannot stop this model: add it to `prices`");
+        }
+    }
+    let offline = |agent: &&config::Agent| config.vendor_of(agent).is_none();
+    let free_commands = agents.iter().filter(offline).filter_map(|agent| agent.command.clone());
+    let models = if agents.iter().all(|agent| offline(&agent)) { Models::OnlyOffline } else { Models::Hosted };
+    let rules = Rules { prices, budgets, free_commands: free_commands.collect(), models };
+    Money::new(store.clone(), rules)
 }
 
 fn provider(config: &Config, agent: &config::Agent, media: &Arc<Media>) -> anyhow::Result<Arc<dyn Provider>> {

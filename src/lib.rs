@@ -15,6 +15,7 @@ pub mod config;
 pub mod context;
 pub mod doctor;
 pub mod imaging;
+pub mod money;
 pub mod prompts;
 pub mod providers;
 pub mod store;

@@ -13,8 +13,10 @@ use std::{
 const DEFAULTS: &str = include_str!("../prompts.yaml");
 const DEFAULT_FILE: &str = "prompts.yaml";
 const RECENT: &str = "recent_attachments";
+const TITLE: &str = "title";
 const SYSTEM_PLACEHOLDERS: &[&str] = &["now", "interface", "person", "recent_attachments"];
 const RECENT_PLACEHOLDERS: &[&str] = &["items"];
+const TITLE_PLACEHOLDERS: &[&str] = &["interface"];
 /// People choose file names and their own; neither may fill the prompt.
 const LONGEST_NAME: usize = 120;
 
@@ -93,7 +95,7 @@ impl Prompts {
         // A line that holds nothing but a block tag leaves no line behind.
         let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
         templates.set_syntax(syntax.map_err(|source| unusable("the template syntax", source))?);
-        let system_prompts = texts.keys().filter(|name| *name != RECENT).cloned().collect();
+        let system_prompts = texts.keys().filter(|name| *name != RECENT && *name != TITLE).cloned().collect();
         for (name, text) in texts {
             templates.add_template_owned(name.clone(), text).map_err(|source| unusable(&name, source))?;
         }
@@ -104,8 +106,12 @@ impl Prompts {
 
     /// A mistake in a template must show at start-up, not in the middle of somebody's request.
     fn check(&self, file: &str) -> Result<(), PromptError> {
-        for name in self.system_prompts().chain([RECENT]) {
-            let allowed = if name == RECENT { RECENT_PLACEHOLDERS } else { SYSTEM_PLACEHOLDERS };
+        for name in self.system_prompts().chain([RECENT, TITLE]) {
+            let allowed = match name {
+                RECENT => RECENT_PLACEHOLDERS,
+                TITLE => TITLE_PLACEHOLDERS,
+                _ => SYSTEM_PLACEHOLDERS,
+            };
             let mut unknown: Vec<_> = self
                 .template(name)?
                 .undeclared_variables(false)
@@ -137,6 +143,7 @@ impl Prompts {
             age: "just now".into(),
         };
         let block = self.recent_attachments(&[item]).map_err(|error| unusable(RECENT, error))?;
+        self.title(InterfaceType::Telegram).map_err(|error| unusable(TITLE, error))?;
         for name in self.system_prompts() {
             for (person, recent_attachments) in [(None, ""), (Some("Ada"), block.as_str())] {
                 let interface = InterfaceType::Telegram;
@@ -156,13 +163,15 @@ impl Prompts {
         self.system_prompts().any(|known| known == name)
     }
 
+    /// What a model is told that is to name a conversation.
+    pub fn title(&self, interface: InterfaceType) -> Result<String, PromptError> {
+        self.fill(TITLE, context! { interface => named(interface) })
+    }
+
     pub fn system(&self, name: &str, vars: SystemVars<'_>) -> Result<String, PromptError> {
         let values = context! {
             now => vars.now.format("%A %-d %B %Y, %H:%M UTC").to_string(),
-            interface => match vars.interface {
-                InterfaceType::Telegram => "Telegram",
-                InterfaceType::Web => "the web page",
-            },
+            interface => named(vars.interface),
             person => one_line(vars.person.unwrap_or_default()),
             recent_attachments => vars.recent_attachments,
         };
@@ -195,6 +204,13 @@ impl Prompts {
             name: name.into(),
             known: self.system_prompts.join(", "),
         })
+    }
+}
+
+fn named(interface: InterfaceType) -> &'static str {
+    match interface {
+        InterfaceType::Telegram => "Telegram",
+        InterfaceType::Web => "the web page",
     }
 }
 
@@ -286,7 +302,7 @@ mod tests {
         let prompts = Prompts::from_text("prompts.yaml", "poet: 'Rhyme, on {{ interface }}.'").unwrap();
         assert_eq!(prompts.system_prompts().collect::<Vec<_>>(), ["photothread", "poet"]);
         assert_eq!(prompts.system("poet", vars("")).unwrap(), "Rhyme, on Telegram.");
-        assert!(!prompts.is_system_prompt("recent_attachments"));
+        assert!(!prompts.is_system_prompt("recent_attachments") && !prompts.is_system_prompt("title"));
     }
 
     #[test]
@@ -298,6 +314,8 @@ mod tests {
         );
         let told = refusal("recent_attachments: '{{ now }}'");
         assert!(told.contains("placeholder now") && told.ends_with("allowed are items"), "{told}");
+        let told = refusal("title: '{{ person }}'");
+        assert!(told.contains("title uses the placeholder person"), "{told}");
     }
 
     #[test]

@@ -19,8 +19,9 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("prompts", &["domain"]),
     ("config", &["prompts", "providers"]),
     ("access", &["store", "domain"]),
+    ("money", &["store", "providers", "domain"]),
     ("attachments", &["access", "store", "imaging", "domain"]),
-    ("tools", &["attachments", "access", "store", "imaging", "providers", "domain"]),
+    ("tools", &["money", "attachments", "access", "store", "imaging", "providers", "domain"]),
     ("context", &["attachments", "store", "prompts", "providers", "domain"]),
     ("agent", AGENT),
     ("telegram", INTERFACE),
@@ -30,13 +31,14 @@ const ROOMS: &[(&str, &[&str])] = &[
 ];
 
 const AGENT: &[&str] =
-    &["context", "tools", "providers", "attachments", "access", "store", "imaging", "prompts", "domain"];
+    &["context", "tools", "money", "providers", "attachments", "access", "store", "imaging", "prompts", "domain"];
 
 /// An interface knows the agent and what is behind it, but no other interface.
 const INTERFACE: &[&str] = &[
     "agent",
     "config",
     "context",
+    "money",
     "tools",
     "providers",
     "attachments",
@@ -57,6 +59,7 @@ const EVERYTHING: &[&str] = &[
     "doctor",
     "domain",
     "imaging",
+    "money",
     "prompts",
     "providers",
     "store",

@@ -43,7 +43,7 @@ impl<'a> Settings<'a> {
     /// A model behind an OpenAI-compatible address instead of the offline agent.
     pub fn with_model(mut self, url: &str) -> Self {
         self.command.env("OPENAI_API_KEY", "none");
-        self.with("PROVIDERS__OPENAI__BASE_URL", url)
+        self.with("HISTORY__TITLES", "message").with("PROVIDERS__OPENAI__BASE_URL", url)
     }
 
     /// Starts it and waits for its first poll.

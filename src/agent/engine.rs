@@ -3,12 +3,14 @@
 use super::{
     answer, says,
     steps::{self, Next, Outcome},
+    titles::{self, Titles},
     turns::Turns,
 };
 use crate::{
     access::Scope,
     context::{self, Bounds, ContextError},
     domain::{Answer, InterfaceType, NewMessage, PlannedSend, Role, Turn, TurnState},
+    money::Money,
     prompts::Prompts,
     providers::Provider,
     store::{Finish, Store, StoreError},
@@ -47,6 +49,8 @@ pub struct Engine {
     pub planners: HashMap<InterfaceType, Planner>,
     pub tool_timeout: Duration,
     pub turn_timeout: Duration,
+    pub money: Money,
+    pub titles: Titles,
 }
 
 impl Engine {
@@ -108,8 +112,11 @@ impl Engine {
                     Outcome::failed(says::took_too_long(self.turn_timeout), "the turn took too long")
                 }
             };
+            let ended = if outcome.error.is_none() { TurnState::Done } else { TurnState::Failed };
             self.finish(&turn, outcome, &tools).await;
             self.turns.end(turn.turn_id, &turn.conversation);
+            // Only now: nobody waits for a title.
+            titles::give(&self, &turn, ended).await;
         };
         work.instrument(span)
     }
@@ -177,7 +184,7 @@ impl Engine {
     }
 
     /// The agent of a turn; one that is no longer configured hands over to the default.
-    fn agent(&self, name: &str) -> Option<&Agent> {
+    pub(super) fn agent(&self, name: &str) -> Option<&Agent> {
         self.agents.iter().find(|agent| agent.name == name).or(self.agents.first())
     }
 

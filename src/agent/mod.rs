@@ -3,12 +3,14 @@
 
 mod answer;
 mod asking;
+mod bill;
 mod engine;
 mod looking;
 mod media;
 mod routes;
 pub mod says;
 mod steps;
+mod titles;
 mod turns;
 
 #[cfg(test)]
@@ -17,4 +19,5 @@ mod tests;
 pub use engine::{Agent, Engine, Planner};
 pub use media::Media;
 pub use routes::{Commanded, Routes, Way};
+pub use titles::Titles;
 pub use turns::{Progress, TurnEvent, Turns};

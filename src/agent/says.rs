@@ -1,7 +1,11 @@
 //! What the agent says when the model cannot: one kind sentence each. Details go to the log and the history row.
 
 use super::asking::{NoAnswer, Seen};
-use crate::providers::ProviderError;
+use crate::{
+    money::{Exhausted, Whose},
+    providers::ProviderError,
+};
+use chrono::{DateTime, TimeDelta, Timelike as _, Utc};
 use std::time::Duration;
 
 /// When the service does not say how long.
@@ -71,5 +75,61 @@ fn provider_trouble(error: &ProviderError) -> String {
                 .into()
         }
         ProviderError::BadAnswer(_) => "The model gave an answer I couldn't use. Please try again.".into(),
+    }
+}
+
+/// Nothing more may be spent today. `free_commands` lead to agents that cost nothing.
+pub fn budget_used(exhausted: &Exhausted, free_commands: &[String], now: DateTime<Utc>) -> String {
+    let budget = exhausted.budget.exactly();
+    let used = match &exhausted.whose {
+        Whose::Person => format!("You've used today's budget of {budget} for models."),
+        Whose::Chat => format!("This chat has used today's budget of {budget} for models."),
+        Whose::Agent(name) => {
+            format!("Today's budget of {budget} for {name}, of all people together, is used up.")
+        }
+    };
+    let meanwhile = match free_commands.first() {
+        Some(command) => format!("/{command} still makes edits without a model"),
+        None => "I keep what you send, and you can reply to it then".to_owned(),
+    };
+    format!("{used} It starts anew at 00:00 UTC, {}; until then {meanwhile}.", until_midnight(now))
+}
+
+fn until_midnight(now: DateTime<Utc>) -> String {
+    let left = TimeDelta::days(1) - TimeDelta::seconds(now.num_seconds_from_midnight().into());
+    match left.num_minutes() {
+        ..2 => "in a moment".to_owned(),
+        minutes @ ..90 => format!("in about {minutes} minutes"),
+        minutes => format!("in about {} hours", (minutes + 30) / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::money::Micros;
+
+    #[test]
+    fn a_used_budget_is_told_with_whose_it_is_when_it_starts_anew_and_what_still_works() {
+        let evening: DateTime<Utc> = "2026-09-10T18:40:00Z".parse().unwrap();
+        let told = |whose, free: &[&str]| {
+            let free: Vec<String> = free.iter().map(|command| (*command).to_owned()).collect();
+            budget_used(&Exhausted { whose, budget: Micros(500_000) }, &free, evening)
+        };
+        assert_eq!(
+            told(Whose::Person, &[]),
+            "You've used today's budget of $0.50 for models. It starts anew at 00:00 UTC, in about 5 hours; \
+             until then I keep what you send, and you can reply to it then."
+        );
+        assert_eq!(
+            told(Whose::Agent("painter".into()), &["plain"]),
+            "Today's budget of $0.50 for painter, of all people together, is used up. It starts anew at 00:00 UTC, \
+             in about 5 hours; until then /plain still makes edits without a model."
+        );
+        assert!(told(Whose::Chat, &[]).starts_with("This chat has used"));
+        let late = |time: &str| until_midnight(time.parse().unwrap());
+        assert_eq!(late("2026-09-10T23:59:30Z"), "in a moment");
+        assert_eq!(late("2026-09-10T23:15:00Z"), "in about 45 minutes");
+        assert_eq!(late("2026-09-10T00:00:00Z"), "in about 24 hours");
     }
 }

@@ -4,17 +4,19 @@
 use super::{
     Agent, Engine,
     asking::{self, NoAnswer},
-    looking, says,
+    bill, looking, says,
 };
 use crate::{
     context::{self, Opening},
     domain::{Message, NewMessage, Role, ToolCall, Turn},
+    money::Exhausted,
     providers::{Completion, Prompt, PromptMessage, ToolSpec},
     store::StoreError,
     tools::{Output, ToolContext},
 };
+use chrono::Utc;
 use futures::future::join_all;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::time::Duration;
 use tracing::{debug, info, warn};
 
@@ -74,7 +76,7 @@ pub async fn run(
         match talk(engine, agent, turn, opening, tools).await {
             Ok(completion) => Outcome {
                 text: completion.text,
-                usage: Some(json!(completion.usage)),
+                usage: bill::reasoning_info(engine, agent, &completion.usage),
                 provider_metadata: completion.provider_metadata,
                 ..Outcome::default()
             },
@@ -83,6 +85,13 @@ pub async fn run(
                 warn!(agent = agent.name, provider = agent.provider.name(), %error, "the model gave no answer");
                 let next = if trouble.another_may_try() { Next::AnotherMayTry } else { Next::Over };
                 Outcome { next, ..Outcome::failed(says::no_answer(&trouble), &error.to_string()) }
+            }
+            Err(Stopped::Budget(exhausted)) => {
+                info!(%exhausted, "the model is not asked");
+                let free = &engine.money.rules().free_commands;
+                let told = says::budget_used(&exhausted, free, Utc::now());
+                // A fallback may cost nothing, or have a budget of its own.
+                Outcome { next: Next::AnotherMayTry, ..Outcome::failed(told, &exhausted.to_string()) }
             }
             Err(Stopped::Store(error)) => return Err(error),
         }
@@ -93,6 +102,8 @@ pub async fn run(
 
 enum Stopped {
     Provider(NoAnswer),
+    /// Asking once more would cost more than allowed today.
+    Budget(Exhausted),
     Store(StoreError),
 }
 
@@ -122,7 +133,10 @@ async fn talk(
         let prompt = prompt(engine, &opening, &stored, offered).await?;
         engine.turns.progress(turn.turn_id, |progress| progress.text.clear());
         let heard = |piece: &str| engine.turns.progress(turn.turn_id, |progress| progress.text += piece);
-        let completion = match asking::ask(agent, &prompt, &heard).await {
+        if let Some(exhausted) = bill::exhausted(engine, agent, turn).await? {
+            return Err(Stopped::Budget(exhausted));
+        }
+        let completion = match bill::noted(engine, agent, turn, asking::ask(agent, &prompt, &heard)).await {
             Ok(completion) => completion,
             Err(trouble) => {
                 let may_shorten = trouble.is_too_long() && !shortened;
@@ -140,7 +154,8 @@ async fn talk(
         steps += 1;
         let request = unique_ids(completion, &stored);
         let calls = request.tool_calls.clone();
-        add(engine, agent, turn, &mut stored, request_row(request), Vec::new()).await?;
+        let info = bill::reasoning_info(engine, agent, &request.usage);
+        add(engine, agent, turn, &mut stored, request_row(request, info), Vec::new()).await?;
         run_calls(engine, agent, turn, tools, &mut stored, &calls).await?;
     }
 }
@@ -217,11 +232,11 @@ async fn run_calls(
     Ok(())
 }
 
-fn request_row(request: Completion) -> impl FnOnce(NewMessage) -> NewMessage {
+fn request_row(request: Completion, info: Option<Value>) -> impl FnOnce(NewMessage) -> NewMessage {
     move |message| NewMessage {
         content: request.text,
         tool_calls: request.tool_calls,
-        reasoning_info: Some(json!(request.usage)),
+        reasoning_info: info,
         provider_metadata: request.provider_metadata,
         ..message
     }

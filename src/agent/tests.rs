@@ -1,6 +1,6 @@
 //! A panic costs one turn, which apologises, and nothing else.
 
-use super::{Agent, Engine, TurnEvent, Turns};
+use super::{Agent, Engine, Titles, TurnEvent, Turns};
 use crate::{
     attachments::{Attachments, Limits, Objects},
     context::Bounds,
@@ -9,6 +9,7 @@ use crate::{
         TurnState, UserId,
     },
     imaging,
+    money::Money,
     prompts::Prompts,
     providers::{Completion, Listener, Prompt, Provider, ProviderError},
     store::{FiledMessage, Filing, Store, WantsTurn},
@@ -72,6 +73,8 @@ fn engine(store: &Store) -> Arc<Engine> {
         planners: [(InterfaceType::Telegram, plan as super::Planner)].into(),
         tool_timeout: Duration::from_secs(60),
         turn_timeout: Duration::from_secs(60),
+        money: Money::new(store.clone(), Default::default()),
+        titles: Titles::Message,
     })
 }
 

@@ -5,6 +5,7 @@ use super::{
     Completion, Listener, MediaSource, Prompt, Provider, ProviderError,
     formats::Vendor,
     http::{Endpoint, MAX_BODY_BYTES},
+    meter,
     sight::Sight,
 };
 use futures::future::BoxFuture;
@@ -88,7 +89,8 @@ impl Hosted {
         } else {
             self.endpoint.json(response, MAX_BODY_BYTES, model).await?
         };
-        let mut completion = self.vendor.completion(model, &answer)?;
+        let completion = self.vendor.completion(model, &answer);
+        let mut completion = completion.inspect_err(|_| meter::unanswered(self.vendor, model, &answer))?;
         if let (Some(seal), Some(Value::Object(kept))) = (seal, &mut completion.provider_metadata) {
             kept.insert("seal".to_owned(), seal.into());
         }

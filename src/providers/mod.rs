@@ -5,6 +5,7 @@ pub mod fence;
 pub mod formats;
 pub mod hosted;
 mod http;
+mod meter;
 pub mod offline;
 mod sight;
 mod sse;
@@ -12,6 +13,7 @@ mod sse;
 pub use formats::Vendor;
 pub use hosted::{Hosted, ModelSettings};
 pub use http::http_client;
+pub use meter::metered;
 pub use sight::LOOK_LONGEST;
 
 use crate::domain::{Attachment, Region, ToolCall};

@@ -20,7 +20,7 @@ use crate::domain::{
     Attachment, AttachmentId, Conversation, InterfaceType, Message, MessageId, NewMessage, PlannedSend,
     Session, SessionId, Turn, TurnId, UserId,
 };
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 use pool::Pool;
 
 macro_rules! verbs {
@@ -85,8 +85,10 @@ verbs! {
     sessions {
         write start_session(place: &Conversation, user: &UserId) -> SessionId;
         write ensure_session(place: &Conversation, user: &UserId) -> SessionId;
+        read session(id: SessionId) -> Option<Session>;
         read current_session(place: &Conversation) -> Option<Session>;
         read sessions_of(user: &UserId, limit: i64, offset: i64) -> Vec<Session>;
+        write retitle_session(id: SessionId, from: &str, to: &str) -> bool;
     }
     people {
         read owners(interface: InterfaceType) -> Vec<UserId>;
@@ -127,5 +129,11 @@ verbs! {
         write send_failed(outbox_id: i64, error: &str) -> ();
         write recover_sends() -> u64;
         read troubled_sends(limit: i64) -> Vec<OutboxRow>;
+    }
+    usage {
+        write note_usage(note: &UsageNote) -> ();
+        read spent(on: NaiveDate, spender: &Spender) -> Spent;
+        read usage_of(interface: InterfaceType, user: &UserId, since: NaiveDate) -> Vec<Used>;
+        read usage_in(place: &Conversation, since: NaiveDate) -> Vec<Used>;
     }
 }

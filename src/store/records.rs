@@ -4,7 +4,7 @@ use crate::domain::{
     Attachment, AttachmentId, Conversation, Message, MessageId, NewMessage, PlannedSend, SendKind, Turn,
     TurnId, TurnState, UserId,
 };
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 use serde_json::Value;
 
 /// What a person replied to.
@@ -131,4 +131,59 @@ text_enum! {
         Unknown = "unknown",
         Failed = "failed",
     }
+}
+
+/// On whose account a request to a model goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spender {
+    pub conversation: Conversation,
+    pub user_id: UserId,
+    pub agent_id: String,
+}
+
+impl Spender {
+    /// An agent may work on a turn that was filed for another.
+    pub fn of_turn(turn: &Turn, agent_id: &str) -> Self {
+        Self {
+            conversation: turn.conversation.clone(),
+            user_id: turn.user_id.clone(),
+            agent_id: agent_id.to_owned(),
+        }
+    }
+}
+
+/// What one request took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageNote {
+    /// In UTC, as all days here.
+    pub day: NaiveDate,
+    pub spender: Spender,
+    pub provider: String,
+    pub model: String,
+    pub input_tokens: i64,
+    pub output_tokens: i64,
+    /// In millionths of a dollar; none if nobody knows the price.
+    pub cost_micros: Option<i64>,
+}
+
+/// What a day has cost so far, in millionths of a dollar.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spent {
+    pub by_user: i64,
+    pub by_chat: i64,
+    /// By all people together.
+    pub by_agent: i64,
+}
+
+/// What one model took on one day.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Used {
+    pub day: NaiveDate,
+    pub model: String,
+    pub requests: i64,
+    pub input_tokens: i64,
+    pub output_tokens: i64,
+    pub cost_micros: i64,
+    /// How many of the requests are not in the cost, because nobody knows their price.
+    pub unpriced: i64,
 }

@@ -27,3 +27,5 @@ pub mod rows;
 pub mod sessions;
 #[path = "queries/turns.rs"]
 pub mod turns;
+#[path = "queries/usage.rs"]
+pub mod usage;

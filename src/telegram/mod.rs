@@ -26,6 +26,7 @@ use crate::{
     attachments::Attachments,
     config::{Batch, Pacing},
     domain::{Answer, PlannedSend},
+    money::Money,
     store::Store,
 };
 use route::Command;
@@ -57,6 +58,7 @@ pub struct Telegram {
     attachments: Attachments,
     access: Access,
     turns: Arc<Turns>,
+    money: Money,
     timing: Batch,
     pacer: Mutex<pacing::Pacer>,
     /// Which agent a message is for.
@@ -76,6 +78,7 @@ pub struct Parts {
     pub attachments: Attachments,
     pub access: Access,
     pub turns: Arc<Turns>,
+    pub money: Money,
     pub timing: Batch,
     pub pacing: Pacing,
     pub routes: Routes,
@@ -144,6 +147,7 @@ pub async fn connect(bot: Bot, parts: Parts) -> Result<Connected, ConnectError> 
         attachments: parts.attachments,
         access: parts.access,
         turns: parts.turns,
+        money: parts.money,
         timing: parts.timing,
         pacer: Mutex::new(pacing::Pacer::new(parts.pacing)),
         routes: parts.routes,

@@ -5,8 +5,10 @@ use super::{Telegram, filing, intake::describe, parse, plan, says};
 use crate::{
     access::{Admission, Pairing},
     domain::{Answer, Conversation, PlannedSend, UserId},
-    store::{InboxRow, Parked, StoreError},
+    money::Money,
+    store::{InboxRow, Parked, Spender, StoreError},
 };
+use chrono::TimeDelta;
 use futures::{FutureExt as _, Stream, StreamExt as _};
 use std::{convert::Infallible, panic::AssertUnwindSafe, pin::Pin, sync::Arc, time::Duration};
 use teloxide::{
@@ -34,6 +36,8 @@ pub enum Command {
     New,
     #[command(description = "stop what I'm doing")]
     Cancel,
+    #[command(description = "what models have cost")]
+    Usage,
 }
 
 /// Yields only updates that are safe in the inbox. The id of each is its inbox row's, not Telegram's: that is
@@ -250,7 +254,30 @@ async fn obey(
                 says::nothing_to_cancel()
             }
         }
+        Command::Usage => usage(telegram, place, user).await?,
     })
+}
+
+async fn usage(telegram: &Telegram, place: &Conversation, user: &UserId) -> Result<String, StoreError> {
+    let today = Money::today();
+    let since = today - TimeDelta::days(29);
+    // A private chat has the person's own id: nobody else is there.
+    let chat = match place.id == user.0 {
+        true => None,
+        false => Some(telegram.store.usage_in(place, since).await?),
+    };
+    let spender = Spender {
+        conversation: place.clone(),
+        user_id: user.clone(),
+        agent_id: telegram.agent_id.clone(),
+    };
+    Ok(says::usage(&says::Spending {
+        today,
+        own: telegram.store.usage_of(place.interface, user, since).await?,
+        chat,
+        left: telegram.money.left(&spender).await?,
+        models: telegram.money.rules().models,
+    }))
 }
 
 /// A sentence of our own as sends.
@@ -289,6 +316,7 @@ mod tests {
             attachments: Attachments::new(store.clone(), Objects::open("memory://").unwrap(), limits),
             access: crate::access::Access::open(store.clone(), [], true).await.unwrap(),
             turns: Arc::new(Turns::new(store.clone())),
+            money: Money::new(store.clone(), Default::default()),
             store,
             timing: Batch { quiet_ms: 1, album_quiet_ms: 1, max_wait_ms: 1 },
             pacer: Mutex::new(Pacer::new(pacing)),

@@ -1,5 +1,9 @@
 //! Every sentence the bot itself says on Telegram: warm, short, specific. What the agent says is the agent's.
 
+mod usage;
+
+pub use usage::{Spending, usage};
+
 use super::parse::Media;
 use crate::{agent::Routes, attachments::size};
 
@@ -25,6 +29,7 @@ pub fn help(routes: &Routes) -> String {
         "{EXAMPLE}\n\nReply to any photo, mine or yours, however old: I'll know which one you mean.\n\n\
          /new starts a new conversation (your photos stay)\n\
          /cancel stops what I'm doing\n\
+         /usage tells what models have cost\n\
          /help shows this{agents}"
     )
 }

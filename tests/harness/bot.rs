@@ -34,6 +34,8 @@ impl Settings {
             ("PHOTOTHREAD_DATABASE__URL", format!("sqlite://{}", at("photothread.db"))),
             ("PHOTOTHREAD_ATTACHMENTS__URL", format!("file://{}", at("attachments"))),
             ("PHOTOTHREAD_WEB__LISTEN", "null".into()),
+            // A model that is asked for titles too would answer out of the script's order.
+            ("PHOTOTHREAD_HISTORY__TITLES", "message".into()),
         ];
         let variables = variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         Self { variables, folder }

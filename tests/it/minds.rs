@@ -6,10 +6,12 @@ mod chosen;
 mod fallback;
 mod history;
 mod logs;
+mod money;
 mod prompts;
 mod rows;
 mod seeing;
 mod steps;
+mod titles;
 mod trouble;
 
 use crate::harness::{BotUnderTest, Person, ScriptedModel, Settings, World, user};

@@ -31,6 +31,14 @@ pub async fn start_session(
     Ok(id)
 }
 
+pub async fn session(conn: &mut Conn, id: SessionId) -> Result<Option<Session>, StoreError> {
+    let row = sqlx::query::<Db>("SELECT * FROM session_metadata WHERE session_id = $1")
+        .bind(id.to_string())
+        .fetch_optional(conn)
+        .await?;
+    Ok(row.as_ref().map(rows::session).transpose()?)
+}
+
 /// The newest session of a conversation.
 pub async fn current_session(conn: &mut Conn, place: &Conversation) -> Result<Option<Session>, StoreError> {
     let row = sqlx::query::<Db>(
@@ -102,4 +110,20 @@ pub async fn sessions_of(
     .fetch_all(conn)
     .await?;
     Ok(rows.iter().map(rows::session).collect::<Result<_, _>>()?)
+}
+
+/// Gives a session another title, unless it has not this one any more: then somebody else named it.
+pub async fn retitle_session(
+    conn: &mut Conn,
+    id: SessionId,
+    from: &str,
+    to: &str,
+) -> Result<bool, StoreError> {
+    let done = sqlx::query::<Db>("UPDATE session_metadata SET title = $3 WHERE session_id = $1 AND title = $2")
+        .bind(id.to_string())
+        .bind(rows::clean(from))
+        .bind(rows::clean(to))
+        .execute(conn)
+        .await?;
+    Ok(done.rows_affected() > 0)
 }

@@ -47,6 +47,8 @@ async fn the_store_reads_the_samples(store: Store) {
     assert_eq!(store.sessions_of(&ann(), 10, 0).await.unwrap()[0].message_count, 2);
     assert_eq!(store.owners(InterfaceType::Telegram).await.unwrap(), [ann()]);
     assert_eq!(store.unhandled_updates().await.unwrap().len(), 1);
+    let used = store.usage_of(InterfaceType::Telegram, &ann(), long_ago().date_naive()).await.unwrap();
+    assert_eq!((used[0].requests, used[0].cost_micros, used[0].unpriced), (2, 65, 1));
     assert!(store.next_send(&place).await.unwrap().is_some());
     let turn = store.claim_turn().await.unwrap().unwrap();
     assert_eq!(turn.inputs, [thread[0].internal_id]);

@@ -15,6 +15,7 @@ mod sessions;
 mod sqlite_settings;
 mod together;
 mod turns;
+mod usage;
 mod verbs;
 
 use chrono::{DateTime, SubsecRound as _, Utc};

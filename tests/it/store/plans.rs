@@ -53,7 +53,7 @@ fn statements() -> Vec<String> {
 
 fn reads_everything(step: &str) -> bool {
     let growing = Regex::new(
-        r"^SCAN (m|h|a|f|i|t|p|o|r|w|x|message_history|message_chunks|message_attachments|attachment_metadata|session_metadata|turns|turn_inputs|inbox|outbox|people)( |$)",
+        r"^SCAN (m|h|a|f|i|t|p|o|r|w|x|message_history|message_chunks|message_attachments|attachment_metadata|session_metadata|turns|turn_inputs|inbox|outbox|people|usage)( |$)",
     );
     growing.unwrap().is_match(step) && !SMALL_INDEXES.iter().any(|index| step.ends_with(&format!(" {index}")))
 }

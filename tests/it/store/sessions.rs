@@ -71,6 +71,18 @@ on_both! {
         assert_eq!(store.sessions_of(&ann(), 1, 0).await.unwrap()[0].last_activity, soon);
     }
 
+    async fn a_title_is_replaced_only_while_nobody_else_gave_another(store: Store) {
+        let id = store.ensure_session(&chat(1), &ann()).await.unwrap();
+        let other = store.ensure_session(&chat(2), &ann()).await.unwrap();
+        assert!(store.retitle_session(id, "", "make it brighter").await.unwrap());
+        assert!(!store.retitle_session(id, "", "too late").await.unwrap());
+        assert!(store.retitle_session(id, "make it brighter", "A brighter cat").await.unwrap());
+        assert!(!store.retitle_session(id, "make it brighter", "too late").await.unwrap());
+        assert_eq!(store.session(id).await.unwrap().unwrap().title, "A brighter cat");
+        assert_eq!(store.session(other).await.unwrap().unwrap().title, "");
+        assert_eq!(store.session(SessionId::new()).await.unwrap(), None);
+    }
+
     async fn a_message_that_arrives_late_does_not_turn_the_clock_back(store: Store) {
         let place = chat(1);
         let id = store.ensure_session(&place, &ann()).await.unwrap();

@@ -1,0 +1,36 @@
+//! The money side of a request: asked before it whether it may be made, told after it what it took.
+
+use super::{Agent, Engine};
+use crate::{
+    domain::Turn,
+    money::Exhausted,
+    providers::{Completion, Usage, metered},
+    store::{Spender, StoreError},
+};
+use serde_json::Value;
+
+/// The budget that leaves nothing for another request of this agent, if one does.
+pub async fn exhausted(engine: &Engine, agent: &Agent, turn: &Turn) -> Result<Option<Exhausted>, StoreError> {
+    engine.money.exhausted(&Spender::of_turn(turn, &agent.name), agent.provider.name()).await
+}
+
+/// Notes what asking takes, answered or not.
+pub async fn noted<E>(
+    engine: &Engine,
+    agent: &Agent,
+    turn: &Turn,
+    asking: impl Future<Output = Result<Completion, E>>,
+) -> Result<Completion, E> {
+    let (completion, unanswered) = metered(asking).await;
+    let answered = completion.iter().map(|completion| &completion.usage);
+    let spender = Spender::of_turn(turn, &agent.name);
+    for usage in answered.chain(&unanswered) {
+        engine.money.note(&spender, agent.provider.model(), usage).await;
+    }
+    completion
+}
+
+/// What the history keeps of a request.
+pub fn reasoning_info(engine: &Engine, agent: &Agent, usage: &Usage) -> Option<Value> {
+    Some(engine.money.reasoning_info(agent.provider.model(), usage))
+}
