@@ -112,6 +112,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
             turns,
             timing: config.telegram.batch,
             pacing: config.telegram.pacing,
+            drafts: config.telegram.drafts,
             agent_id,
         };
         let bot = telegram::bot(&token, &config.telegram.api_url)?;
@@ -218,6 +219,8 @@ async fn serve_telegram(ready: Connected) {
     supervise(&mut tasks, "sending", move || connected.clone().send());
     let connected = ready.clone();
     supervise(&mut tasks, "presence", move || connected.clone().show_presence());
+    let connected = ready.clone();
+    supervise(&mut tasks, "drafts", move || connected.clone().show_drafts());
     let connected = ready.clone();
     supervise(&mut tasks, "batching", move || connected.clone().batch());
     supervise(&mut tasks, "receiving", move || ready.clone().receive());

@@ -7,7 +7,7 @@ use crate::{
     domain::{Message, NewMessage, Role, ToolCall, Turn},
     providers::{Completion, Listener, Prompt, PromptMessage, ProviderError, ToolSpec},
     store::StoreError,
-    tools::{Output, ToolContext},
+    tools::{Output, ToolContext, doing},
 };
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -185,9 +185,12 @@ async fn run_calls(
     stored: &mut Vec<Message>,
     calls: &[ToolCall],
 ) -> Result<(), Stopped> {
+    let shown = (!calls.is_empty()).then(|| doing(calls));
+    engine.turns.progress(turn.turn_id, |progress| progress.doing = shown);
     let work =
         calls.iter().map(|call| agent.tools.call(tools, &call.name, &call.arguments, engine.tool_timeout));
     let results = join_all(work).await;
+    engine.turns.progress(turn.turn_id, |progress| progress.doing = None);
     for (call, result) in calls.iter().zip(results) {
         debug!(tool = call.name, failed = result.failed, "tool ran");
         let made = result.outputs.iter().filter_map(|output| match output {

@@ -128,4 +128,12 @@ verbs! {
         write recover_sends() -> u64;
         read troubled_sends(limit: i64) -> Vec<OutboxRow>;
     }
+    drafts {
+        write start_draft(turn: TurnId, send: &PlannedSend, reply_to: Option<&str>) -> Option<i64>;
+        write draft_sent(turn: TurnId, shown_id: &str) -> ();
+        write drop_draft(turn: TurnId) -> ();
+        read draft_of_turn(turn: TurnId) -> Option<Draft>;
+        read draft_shown_as(place: &Conversation, shown_id: &str) -> Option<Draft>;
+        read spare_drafts() -> Vec<Draft>;
+    }
 }

@@ -12,8 +12,14 @@ use std::str::FromStr as _;
 /// Version, name and text of each migration, oldest first.
 type Migrations = &'static [(i64, &'static str, &'static str)];
 
-const SQLITE: Migrations = &[(1, "core", include_str!("../../migrations/sqlite/0001_core.sql"))];
-const POSTGRES: Migrations = &[(1, "core", include_str!("../../migrations/postgres/0001_core.sql"))];
+const SQLITE: Migrations = &[
+    (1, "core", include_str!("../../migrations/sqlite/0001_core.sql")),
+    (3, "drafts", include_str!("../../migrations/sqlite/0003_drafts.sql")),
+];
+const POSTGRES: Migrations = &[
+    (1, "core", include_str!("../../migrations/postgres/0001_core.sql")),
+    (3, "drafts", include_str!("../../migrations/postgres/0003_drafts.sql")),
+];
 
 pub(super) fn sqlite() -> Migrator {
     migrator(SQLITE)

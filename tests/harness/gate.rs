@@ -4,7 +4,7 @@ use super::PATIENCE;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Gate {
     arrived: Arc<watch::Sender<usize>>,
     open: Arc<watch::Sender<bool>>,

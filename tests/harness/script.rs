@@ -9,11 +9,13 @@ use super::{
 };
 use axum::{
     Json, Router,
+    body::Body,
     extract::{ConnectInfo, DefaultBodyLimit, State},
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
     routing::post,
 };
+use futures::StreamExt as _;
 use regex::Regex;
 use serde_json::{Value, json};
 use std::{
@@ -34,6 +36,8 @@ pub enum Answer {
     },
     /// The connection dies without an answer.
     Nothing,
+    /// A text in pieces, each sent once its gate is open.
+    Slow(Vec<(Gate, String)>),
 }
 
 type Line = Box<dyn FnOnce(&Value) -> Answer + Send>;
@@ -88,6 +92,14 @@ impl ScriptedModel {
     pub fn next_calls<'a>(&self, calls: impl IntoIterator<Item = (&'a str, Value)>) {
         let calls = calls.into_iter().map(|(tool, arguments)| (tool.to_owned(), arguments)).collect();
         self.next(Answer::Calls(calls));
+    }
+
+    /// A streamed text that halts before each of its pieces until that piece's gate is opened.
+    pub fn next_slowly<const N: usize>(&self, pieces: [&str; N]) -> [Gate; N] {
+        let gates = pieces.map(|_| Gate::closed());
+        let pieces = gates.iter().cloned().zip(pieces.map(str::to_owned)).collect();
+        self.next(Answer::Slow(pieces));
+        gates
     }
 
     pub fn next_raw(&self, status: u16, body: &str) {
@@ -217,6 +229,7 @@ async fn complete(
             line.cut();
             return StatusCode::INTERNAL_SERVER_ERROR.into_response();
         }
+        Answer::Slow(pieces) => return slow(request, pieces),
     };
     match request["stream"] == true {
         true => streamed(&request, message, finish),
@@ -228,6 +241,25 @@ async fn complete(
             Json(body).into_response()
         }
     }
+}
+
+fn slow(request: Value, pieces: Vec<(Gate, String)>) -> Response {
+    assert_eq!(request["stream"], true, "only a stream can halt in the middle");
+    let chunk = move |delta: Value, finish: Value| {
+        let mut chunk = envelope(&request, "chat.completion.chunk");
+        chunk["choices"] = json!([{ "index": 0, "delta": delta, "finish_reason": finish }]);
+        format!("data: {chunk}\n\n")
+    };
+    let end = format!("{}data: [DONE]\n\n", chunk(json!({}), "stop".into()));
+    let spoken = futures::stream::iter(pieces).then(move |(gate, piece)| {
+        let chunk = chunk(json!({ "content": piece }), Value::Null);
+        async move {
+            gate.pass().await;
+            chunk
+        }
+    });
+    let body = spoken.chain(futures::stream::once(async { end })).map(Ok::<_, std::convert::Infallible>);
+    ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(body)).into_response()
 }
 
 fn envelope(request: &Value, object: &str) -> Value {

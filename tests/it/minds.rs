@@ -7,6 +7,7 @@ mod logs;
 mod prompts;
 mod rows;
 mod steps;
+mod streaming;
 mod trouble;
 
 use crate::harness::{BotUnderTest, Person, ScriptedModel, Settings, World, user};
