@@ -117,6 +117,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
             money,
             timing: config.telegram.batch,
             pacing: config.telegram.pacing,
+            drafts: config.telegram.drafts,
             routes,
         };
         let bot = telegram::bot(&token, &config.telegram.api_url)?;
@@ -265,6 +266,8 @@ async fn serve_telegram(ready: Connected) {
     supervise(&mut tasks, "sending", move || connected.clone().send());
     let connected = ready.clone();
     supervise(&mut tasks, "presence", move || connected.clone().show_presence());
+    let connected = ready.clone();
+    supervise(&mut tasks, "drafts", move || connected.clone().show_drafts());
     let connected = ready.clone();
     supervise(&mut tasks, "batching", move || connected.clone().batch());
     supervise(&mut tasks, "receiving", move || ready.clone().receive());

@@ -12,7 +12,7 @@ use crate::{
     money::Exhausted,
     providers::{Completion, Prompt, PromptMessage, ToolSpec},
     store::StoreError,
-    tools::{Output, ToolContext},
+    tools::{Output, ToolContext, doing},
 };
 use chrono::Utc;
 use futures::future::join_all;
@@ -209,9 +209,12 @@ async fn run_calls(
     stored: &mut Vec<Message>,
     calls: &[ToolCall],
 ) -> Result<(), Stopped> {
+    let shown = (!calls.is_empty()).then(|| doing(calls));
+    engine.turns.progress(turn.turn_id, |progress| progress.doing = shown);
     let work =
         calls.iter().map(|call| agent.tools.call(tools, &call.name, &call.arguments, engine.tool_timeout));
     let results = join_all(work).await;
+    engine.turns.progress(turn.turn_id, |progress| progress.doing = None);
     for (call, result) in calls.iter().zip(results) {
         debug!(tool = call.name, failed = result.failed, "tool ran");
         let made = result.outputs.iter().filter_map(|output| match output {

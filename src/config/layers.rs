@@ -190,7 +190,11 @@ impl<'de> Visitor<'de> for &Reader<'_> {
 
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<Value, E> {
         match self.shape {
-            Shape::Whole(least, most) if (*least..=*most).contains(&value) => Ok(value.into()),
+            Shape::Whole(least, most) | Shape::OptionalWhole(least, most)
+                if (*least..=*most).contains(&value) =>
+            {
+                Ok(value.into())
+            }
             Shape::Number(..) | Shape::OptionalNumber(..) => self.visit_f64(value as f64),
             _ => Err(self.unexpected()),
         }
@@ -211,7 +215,7 @@ impl<'de> Visitor<'de> for &Reader<'_> {
     fn visit_unit<E: de::Error>(self) -> Result<Value, E> {
         match self.shape {
             Shape::Section(_) => Ok(Mapping::new().into()),
-            Shape::OptionalNumber(..) => Ok(Value::Null),
+            Shape::OptionalNumber(..) | Shape::OptionalWhole(..) => Ok(Value::Null),
             _ => Err(self.unexpected()),
         }
     }

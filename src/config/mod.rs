@@ -1,6 +1,7 @@
 //! What the person who runs the bot has decided, read once at start-up and checked before anything else runs.
 //! Nothing here opens a database, a socket or a store.
 
+mod drafts;
 mod fonts;
 mod layers;
 mod places;
@@ -8,6 +9,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
+pub use drafts::Drafts;
 pub use places::{AttachmentsUrl, DatabaseUrl};
 
 use crate::{prompts::Prompts, providers::Vendor};
@@ -49,6 +51,7 @@ pub struct Telegram {
     pub allow_everyone: bool,
     pub batch: Batch,
     pub pacing: Pacing,
+    pub drafts: Drafts,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -13,6 +13,7 @@ pub(super) enum Shape {
     OptionalText(Check),
     Flag,
     Whole(u64, u64),
+    OptionalWhole(u64, u64),
     Number(f64, f64),
     OptionalNumber(f64, f64),
     /// A section that is passed on as it is.
@@ -28,7 +29,8 @@ pub(super) enum Shape {
 type Check = fn(&str) -> Result<String, String>;
 
 use Shape::{
-    Anything, Flag, Ids, Named, Names, Number, OptionalNumber, OptionalText, Paths, Section, Text, Whole,
+    Anything, Flag, Ids, Named, Names, Number, OptionalNumber, OptionalText, OptionalWhole, Paths, Section,
+    Text, Whole,
 };
 
 /// Commands that no agent can have.
@@ -61,6 +63,10 @@ pub(super) static ROOT: Shape = Section(&[
                     ("group_per_minute", Number(0.1, 100_000.0)),
                     ("overall_per_second", Number(0.1, 10_000.0)),
                 ]),
+            ),
+            (
+                "drafts",
+                Section(&[("after_ms", OptionalWhole(0, DAY_MS)), ("every_ms", Whole(100, DAY_MS))]),
             ),
         ]),
     ),
@@ -161,6 +167,7 @@ impl Shape {
             OptionalText(_) => "a text or null".into(),
             Flag => "true or false".into(),
             Whole(least, most) => format!("a whole number from {least} to {most}"),
+            OptionalWhole(least, most) => format!("a whole number from {least} to {most}, or null"),
             Number(least, most) => format!("a number from {least} to {most}"),
             OptionalNumber(least, most) => format!("a number from {least} to {most}, or null"),
             Anything => "a section with keys of the model's own".into(),

@@ -29,6 +29,7 @@ fn with_nothing_set_the_built_in_defaults_hold() {
     assert_eq!(config.telegram.api_url.as_str(), "https://api.telegram.org/");
     assert_eq!(config.telegram.batch, Batch { quiet_ms: 300, album_quiet_ms: 1000, max_wait_ms: 10_000 });
     assert_eq!(config.telegram.pacing.per_chat_burst, 5);
+    assert_eq!(config.telegram.drafts, Drafts { after_ms: Some(1500), every_ms: 1500 });
     assert_eq!(config.database.url.to_url(), "sqlite://data/photothread.db");
     assert_eq!(config.attachments.url, AttachmentsUrl::Directory("data/attachments".into()));
     assert_eq!(config.attachments.max_conversation_bytes, 5 << 30);
@@ -331,4 +332,16 @@ fn places_are_read_as_people_write_them() {
     assert_eq!("memory://".parse(), Ok(AttachmentsUrl::Memory));
     assert!(matches!("s3://bucket/prefix".parse(), Ok(AttachmentsUrl::Bucket(_))));
     assert_eq!(file("web: { listen: 'localhost:1' }").web.listen, Some(([127, 0, 0, 1], 1).into()));
+}
+
+#[test]
+fn drafts_can_be_turned_off() {
+    for config in [
+        file("telegram: { drafts: { after_ms: null } }"),
+        variable("PHOTOTHREAD_TELEGRAM__DRAFTS__AFTER_MS", "null").unwrap(),
+    ] {
+        assert_eq!(config.telegram.drafts, Drafts { after_ms: None, every_ms: 1500 });
+    }
+    let wrong = refusal("telegram:\n  drafts: { after_ms: soon }");
+    assert!(wrong.ends_with("must be a whole number from 0 to 86400000, or null"), "{wrong}");
 }

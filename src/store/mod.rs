@@ -136,4 +136,12 @@ verbs! {
         read usage_of(interface: InterfaceType, user: &UserId, since: NaiveDate) -> Vec<Used>;
         read usage_in(place: &Conversation, since: NaiveDate) -> Vec<Used>;
     }
+    drafts {
+        write start_draft(turn: TurnId, send: &PlannedSend, reply_to: Option<&str>) -> Option<i64>;
+        write draft_sent(turn: TurnId, shown_id: &str) -> ();
+        write drop_draft(turn: TurnId) -> ();
+        read draft_of_turn(turn: TurnId) -> Option<Draft>;
+        read draft_shown_as(place: &Conversation, shown_id: &str) -> Option<Draft>;
+        read spare_drafts() -> Vec<Draft>;
+    }
 }

@@ -19,6 +19,8 @@ pub async fn alone(conn: &mut Conn, name: &str) -> Result<(), super::StoreError>
 
 #[path = "queries/attachments.rs"]
 pub mod attachments;
+#[path = "queries/drafts.rs"]
+pub mod drafts;
 #[path = "queries/history.rs"]
 pub mod history;
 #[path = "queries/inbox.rs"]

@@ -121,6 +121,17 @@ pub struct OutboxRow {
     pub created_at: DateTime<Utc>,
 }
 
+/// The message in which a turn is shown while it runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    pub turn_id: TurnId,
+    /// The send that brought it.
+    pub outbox_id: i64,
+    pub conversation: Conversation,
+    /// The id people see it under; none until it has arrived, and for ever if nobody knows whether it did.
+    pub shown_id: Option<String>,
+}
+
 text_enum! {
     SendState "a state of a send" {
         Queued = "queued",

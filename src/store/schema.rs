@@ -15,10 +15,12 @@ type Migrations = &'static [(i64, &'static str, &'static str)];
 const SQLITE: Migrations = &[
     (1, "core", include_str!("../../migrations/sqlite/0001_core.sql")),
     (2, "usage", include_str!("../../migrations/sqlite/0002_usage.sql")),
+    (3, "drafts", include_str!("../../migrations/sqlite/0003_drafts.sql")),
 ];
 const POSTGRES: Migrations = &[
     (1, "core", include_str!("../../migrations/postgres/0001_core.sql")),
     (2, "usage", include_str!("../../migrations/postgres/0002_usage.sql")),
+    (3, "drafts", include_str!("../../migrations/postgres/0003_drafts.sql")),
 ];
 
 pub(super) fn sqlite() -> Migrator {

@@ -337,12 +337,37 @@ pub async fn find_target(
 ) -> Result<Option<Found>, StoreError> {
     for _ in 0..WRITE_BACK_LOOKS {
         let found = telegram.store.find_message(place, &target.message_id).await?;
-        if found.is_some() || !target.from_me || !telegram.store.is_sending(place).await? {
+        if found.is_some() || !target.from_me {
             return Ok(found);
+        }
+        if !is_on_its_way(telegram, place, target).await? {
+            // Or it landed between the two looks.
+            break;
         }
         tokio::time::sleep(WRITE_BACK_PAUSE).await;
     }
     telegram.store.find_message(place, &target.message_id).await
+}
+
+/// It is being sent, or it is a draft that is about to be the answer.
+async fn is_on_its_way(
+    telegram: &Telegram,
+    place: &Conversation,
+    target: &Pointed,
+) -> Result<bool, StoreError> {
+    Ok(telegram.store.is_sending(place).await?
+        || telegram.store.draft_shown_as(place, &target.message_id).await?.is_some())
+}
+
+/// The root of the thread whose answer is still being written into the message pointed at.
+async fn root_of_draft(
+    telegram: &Telegram,
+    place: &Conversation,
+    target: &Pointed,
+) -> Result<Option<Message>, StoreError> {
+    let Some(draft) = telegram.store.draft_shown_as(place, &target.message_id).await? else { return Ok(None) };
+    let Some(turn) = telegram.store.turn(draft.turn_id).await? else { return Ok(None) };
+    telegram.store.message(turn.thread_root_id).await
 }
 
 /// Looks the target up by interface, conversation and id; one never seen is passed on as a quote at most.
@@ -360,7 +385,8 @@ async fn resolve(
         }
         None => {
             let said = (!target.text.is_empty()).then(|| target.text.clone());
-            (ReplyTo { message: None, attachment: None, quote: quote.or(said) }, None)
+            let root = root_of_draft(telegram, place, target).await?;
+            (ReplyTo { message: None, attachment: None, quote: quote.or(said) }, root)
         }
     })
 }

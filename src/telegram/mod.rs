@@ -3,6 +3,7 @@
 
 mod batch;
 mod download;
+mod drafts;
 mod fetching;
 mod filing;
 mod intake;
@@ -24,16 +25,16 @@ use crate::{
     access::Access,
     agent::{Routes, Turns},
     attachments::Attachments,
-    config::{Batch, Pacing},
-    domain::{Answer, PlannedSend},
+    config::{Batch, Drafts, Pacing},
+    domain::{Answer, Conversation, PlannedSend},
     money::Money,
     store::Store,
 };
 use route::Command;
 use secrecy::{ExposeSecret as _, SecretString};
 use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
 use teloxide::{
     ApiError, Bot, RequestError,
@@ -64,12 +65,27 @@ pub struct Telegram {
     /// Which agent a message is for.
     routes: Routes,
     parking: parking::Parking,
+    desk: drafts::Desk,
     batch_wake: Notify,
     send_wake: Notify,
     /// Set when the program is about to stop: nothing new is put on the wire.
     closing: CancellationToken,
     /// One permit for each send under way.
     on_the_wire: Semaphore,
+}
+
+impl Telegram {
+    fn pacer(&self) -> MutexGuard<'_, pacing::Pacer> {
+        self.pacer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// If Telegram asks us to wait, nobody writes to this chat until then.
+    fn note_flood(&self, place: &Conversation, error: &RequestError) {
+        if let RequestError::RetryAfter(wait) = error {
+            let now = Instant::now();
+            self.pacer().silence(&place.id, now + wait.duration(), now);
+        }
+    }
 }
 
 /// What the rest of the program supplies.
@@ -81,6 +97,7 @@ pub struct Parts {
     pub money: Money,
     pub timing: Batch,
     pub pacing: Pacing,
+    pub drafts: Drafts,
     pub routes: Routes,
 }
 
@@ -152,6 +169,7 @@ pub async fn connect(bot: Bot, parts: Parts) -> Result<Connected, ConnectError> 
         pacer: Mutex::new(pacing::Pacer::new(parts.pacing)),
         routes: parts.routes,
         parking: parking::Parking::default(),
+        desk: drafts::Desk::new(parts.drafts),
         batch_wake: Notify::new(),
         send_wake: Notify::new(),
         closing: CancellationToken::new(),
@@ -202,6 +220,10 @@ impl Connected {
 
     pub async fn show_presence(self) {
         presence::run(self.telegram).await;
+    }
+
+    pub async fn show_drafts(self) {
+        drafts::run(self.telegram).await;
     }
 
     /// Tells Telegram which commands there are. Not worth a restart when it fails.

@@ -69,6 +69,12 @@ impl Window {
         })
     }
 
+    /// Whether one more would leave at least half of it for others, now and later.
+    fn is_half_free(&self, now: Instant) -> bool {
+        let taken = self.booked.iter().filter(|(at, _)| now.saturating_duration_since(*at) < self.span);
+        taken.map(|(_, items)| items).sum::<i64>() < self.most / 2
+    }
+
     fn book(&mut self, at: Instant, items: i64, now: Instant) {
         self.booked.retain(|(at, _)| now.saturating_duration_since(*at) < self.span);
         self.booked.push((at, items.min(self.most)));
@@ -79,6 +85,14 @@ struct Chat {
     bucket: Bucket,
     /// Groups have a limit of their own.
     group: Option<Window>,
+    /// Telegram wants to hear nothing before then.
+    silent_until: Option<Instant>,
+}
+
+impl Chat {
+    fn is_silent(&self, now: Instant) -> bool {
+        self.silent_until.is_some_and(|until| until > now)
+    }
 }
 
 pub struct Pacer {
@@ -95,28 +109,63 @@ impl Pacer {
 
     /// Books `items` messages to a chat and says how long to wait before they may leave.
     pub fn book(&mut self, chat_id: &str, items: i64, now: Instant) -> Duration {
-        self.chats.retain(|_, chat| now.saturating_duration_since(chat.bucket.at) < FORGET_AFTER);
-        let rules = self.rules;
-        let chat = self.chats.entry(chat_id.to_owned()).or_insert_with(|| Chat {
-            bucket: Bucket::new(f64::from(rules.per_chat_burst), rules.per_chat_per_second, now),
-            group: is_group(chat_id).then(|| Window::new(rules.group_per_minute, Duration::from_secs(60))),
-        });
-        chat.bucket.refill(now);
+        let (chat, overall) = self.chat(chat_id, now);
         let mut at = now + chat.bucket.wait(items as f64);
+        at = at.max(chat.silent_until.unwrap_or(at));
         if let Some(group) = &chat.group {
             at = group.earliest(at, items);
         }
-        at = self.overall.earliest(at, items);
+        at = overall.earliest(at, items);
         chat.bucket.tokens -= items as f64;
-        for window in chat.group.iter_mut().chain([&mut self.overall]) {
+        for window in chat.group.iter_mut().chain([overall]) {
             window.book(at, items, now);
         }
         at - now
     }
+
+    /// Books one message that is only a courtesy and leaves at once or not at all: what must be said never waits for
+    /// it, so there must be room for another after it.
+    pub fn try_book(&mut self, chat_id: &str, now: Instant) -> bool {
+        let (chat, overall) = self.chat(chat_id, now);
+        let room = chat.bucket.tokens >= 2.0 && chat.group.iter().chain([&*overall]).all(|w| w.is_half_free(now));
+        if chat.is_silent(now) || !room {
+            return false;
+        }
+        chat.bucket.tokens -= 1.0;
+        for window in chat.group.iter_mut().chain([overall]) {
+            window.book(now, 1, now);
+        }
+        true
+    }
+
+    /// Telegram was told too much in this chat: nothing leaves for it before then.
+    pub fn silence(&mut self, chat_id: &str, until: Instant, now: Instant) {
+        let (chat, _) = self.chat(chat_id, now);
+        chat.silent_until = Some(until.max(chat.silent_until.unwrap_or(until)));
+    }
+
+    pub fn is_silent(&self, chat_id: &str, now: Instant) -> bool {
+        self.chats.get(chat_id).is_some_and(|chat| chat.is_silent(now))
+    }
+
+    /// A chat as it stands now, and what all chats share.
+    fn chat(&mut self, chat_id: &str, now: Instant) -> (&mut Chat, &mut Window) {
+        self.chats.retain(|_, chat| {
+            chat.is_silent(now) || now.saturating_duration_since(chat.bucket.at) < FORGET_AFTER
+        });
+        let rules = self.rules;
+        let chat = self.chats.entry(chat_id.to_owned()).or_insert_with(|| Chat {
+            bucket: Bucket::new(f64::from(rules.per_chat_burst), rules.per_chat_per_second, now),
+            group: is_group(chat_id).then(|| Window::new(rules.group_per_minute, Duration::from_secs(60))),
+            silent_until: None,
+        });
+        chat.bucket.refill(now);
+        (chat, &mut self.overall)
+    }
 }
 
 /// Telegram gives groups and channels negative ids.
-fn is_group(chat_id: &str) -> bool {
+pub fn is_group(chat_id: &str) -> bool {
     chat_id.starts_with('-')
 }
 
@@ -174,6 +223,40 @@ mod tests {
         }
         let later = now + Duration::from_secs(1);
         assert_eq!(pacer.book("2", 1, later), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_courtesy_goes_at_once_or_not_at_all_and_leaves_room() {
+        let now = Instant::now();
+        let mut pacer = Pacer::new(rules());
+        let booked = (0..10).filter(|_| pacer.try_book("1", now)).count();
+        assert_eq!(booked, 4, "of five that may go at once");
+        assert_eq!(pacer.book("1", 1, now), Duration::ZERO, "what must be said goes at once");
+        assert!(!pacer.try_book("1", now));
+        assert!(pacer.try_book("1", now + Duration::from_secs(2)));
+    }
+
+    #[test]
+    fn courtesies_take_at_most_half_of_what_a_group_and_all_together_get() {
+        let now = Instant::now();
+        let mut pacer = Pacer::new(Pacing { per_chat_burst: 100, ..rules() });
+        assert_eq!((0..30).filter(|_| pacer.try_book("-5", now)).count(), 10);
+        assert_eq!(pacer.book("-5", 10, now), Duration::ZERO, "an album still goes at once");
+        let mut pacer = Pacer::new(rules());
+        assert_eq!((0..60).filter(|chat| pacer.try_book(&chat.to_string(), now)).count(), 15);
+    }
+
+    #[test]
+    fn a_silenced_chat_gets_nothing_until_it_is_over_and_the_others_do_not_mind() {
+        let now = Instant::now();
+        let mut pacer = Pacer::new(rules());
+        pacer.silence("1", now + Duration::from_secs(30), now);
+        pacer.silence("1", now + Duration::from_secs(5), now);
+        assert!(!pacer.try_book("1", now + Duration::from_secs(29)));
+        assert!(pacer.is_silent("1", now) && !pacer.is_silent("2", now));
+        assert_eq!(pacer.book("1", 1, now).as_secs(), 30);
+        assert!(pacer.try_book("2", now));
+        assert!(pacer.try_book("1", now + Duration::from_secs(31)));
     }
 
     #[test]

@@ -326,6 +326,7 @@ mod tests {
             closing: CancellationToken::new(),
             on_the_wire: Semaphore::new(1),
             parking: Default::default(),
+            desk: crate::telegram::drafts::Desk::new(crate::config::Drafts { after_ms: None, every_ms: 1 }),
         }
     }
 

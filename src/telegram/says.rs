@@ -48,6 +48,9 @@ pub fn new_conversation() -> String {
     "A fresh start. I won't bring up what we said before, but you can still reply to any old photo.".into()
 }
 
+/// Shown where there is nothing else to be seen of a running turn.
+pub const THINKING: &str = "thinking…";
+
 pub fn cancelled() -> String {
     "Stopped.".into()
 }

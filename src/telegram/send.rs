@@ -1,7 +1,7 @@
 //! Out of the outbox and to Telegram: one in-flight send per chat, in order. A send whose fate is unknown is marked
 //! so and never repeated; one that certainly did not arrive is tried again or in a gentler shape.
 
-use super::{Telegram, plan::Send, render::Formatted, route::patiently};
+use super::{Telegram, drafts, plan::Send, render::Formatted, route::patiently};
 use crate::{
     attachments::{AttachmentError, ObjectError},
     domain::{Conversation, InterfaceType},
@@ -29,7 +29,7 @@ use tracing::{debug, error, info, warn};
 const MOST_ATTEMPTS: i64 = 20;
 
 /// What became of a request.
-enum Fate {
+pub enum Fate {
     Arrived(Vec<String>),
     /// It certainly did not arrive; try again after this long.
     Again(Duration, String),
@@ -92,11 +92,7 @@ async fn drain(telegram: &Telegram, place: &Conversation) {
         if let Some(wait) = row.not_before.and_then(|at| (at - Utc::now()).to_std().ok()) {
             tokio::time::sleep(wait).await;
         }
-        let wait = telegram.pacer.lock().unwrap_or_else(PoisonError::into_inner).book(
-            &place.id,
-            row.items,
-            Instant::now(),
-        );
+        let wait = telegram.pacer().book(&place.id, row.items, Instant::now());
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
             () = telegram.closing.cancelled() => return,
@@ -120,7 +116,10 @@ async fn drain(telegram: &Telegram, place: &Conversation) {
                 if !claim(telegram, row.outbox_id).await {
                     continue;
                 }
-                let fate = deliver(telegram, place, &row, &send, files).await;
+                let fate = match drafts::becoming(telegram, &row, &send).await {
+                    Some(draft) => drafts::finish(telegram, &draft, &row, &send).await,
+                    None => deliver(telegram, place, &row, &send, files).await,
+                };
                 settle(telegram, &row, send, fate).await;
             }
             Err(fate) => settle(telegram, &row, send, fate).await,
@@ -175,7 +174,10 @@ async fn deliver(
     let sent = request(telegram, chat, send, files, reply).await;
     match sent {
         Ok(messages) => Fate::Arrived(messages.iter().map(|message| message.id.0.to_string()).collect()),
-        Err(error) => judge(&error, row.attempts),
+        Err(error) => {
+            telegram.note_flood(place, &error);
+            judge(&error, row.attempts)
+        }
     }
 }
 
@@ -249,7 +251,7 @@ fn caption_of(caption: Option<&Formatted>) -> Caption {
 }
 
 /// What an error says about whether the message arrived.
-fn judge(error: &RequestError, attempts: i64) -> Fate {
+pub fn judge(error: &RequestError, attempts: i64) -> Fate {
     let said = super::intake::describe(error);
     match error {
         RequestError::RetryAfter(wait) => Fate::Again(wait.duration(), said),
@@ -312,5 +314,8 @@ async fn settle(telegram: &Telegram, row: &OutboxRow, send: Send, fate: Fate) {
             warn!(outbox_id = id, why, "nobody knows whether this arrived; see `photothread doctor`");
             patiently(|| telegram.store.send_unknown(id, &why)).await;
         }
+    }
+    if row.turn_id.is_some() {
+        telegram.desk.look();
     }
 }

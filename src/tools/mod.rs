@@ -5,6 +5,7 @@ mod arguments;
 mod combine;
 mod combining;
 mod darkroom;
+mod doing;
 mod editing;
 mod edits;
 mod files;
@@ -24,6 +25,7 @@ mod words;
 mod writing;
 
 pub use darkroom::Darkroom;
+pub use doing::doing;
 pub use negatives::Shelf;
 pub use prints::Prints;
 pub use registry::{Called, Registry};

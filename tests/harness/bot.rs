@@ -33,6 +33,8 @@ impl Settings {
             ("PHOTOTHREAD_TELEGRAM__PACING__GROUP_PER_MINUTE", "1000".into()),
             ("PHOTOTHREAD_DATABASE__URL", format!("sqlite://{}", at("photothread.db"))),
             ("PHOTOTHREAD_ATTACHMENTS__URL", format!("file://{}", at("attachments"))),
+            // On a slow machine any turn could take long enough to be shown; tests of drafts turn them on.
+            ("PHOTOTHREAD_TELEGRAM__DRAFTS__AFTER_MS", "null".into()),
             ("PHOTOTHREAD_WEB__LISTEN", "null".into()),
             // A model that is asked for titles too would answer out of the script's order.
             ("PHOTOTHREAD_HISTORY__TITLES", "message".into()),
@@ -50,6 +52,12 @@ impl Settings {
     pub fn with(mut self, name: &str, value: impl Into<String>) -> Self {
         self.variables.insert(name.to_owned(), value.into());
         self
+    }
+
+    /// Running turns are shown after this long.
+    pub fn with_drafts(self, after_ms: u32, every_ms: u32) -> Self {
+        self.with("PHOTOTHREAD_TELEGRAM__DRAFTS__AFTER_MS", after_ms.to_string())
+            .with("PHOTOTHREAD_TELEGRAM__DRAFTS__EVERY_MS", every_ms.to_string())
     }
 
     /// A hosted model instead of the offline agent.

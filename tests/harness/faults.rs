@@ -146,7 +146,8 @@ impl RateLimits {
     pub(super) fn violations(&self, calls: &[Call]) -> Vec<String> {
         let mut by_chat: BTreeMap<i64, Vec<(Instant, usize)>> = BTreeMap::new();
         let mut overall = Vec::new();
-        for call in calls.iter().filter(|call| SENDS.contains(&call.method.as_str())) {
+        let counts = |call: &&Call| SENDS.contains(&call.method.as_str()) || call.method == "editMessageText";
+        for call in calls.iter().filter(counts) {
             let messages = call.params["media"].as_array().map_or(1, Vec::len);
             overall.push((call.at, messages));
             by_chat.entry(call.chat_id.unwrap_or_default()).or_default().push((call.at, messages));

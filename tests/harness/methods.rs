@@ -272,7 +272,12 @@ fn send_action(state: &mut State, params: &Params) -> Outcome {
 
 fn edit_text(state: &mut State, params: &Params) -> Outcome {
     let (chat_id, _) = open_chat(state, params)?;
-    let words = Words::of_message(params)?;
+    // For an edit Telegram has another name for the same thing.
+    let too_long = |refusal: Refusal| match refusal.description.ends_with("message is too long") {
+        true => Refusal::bad("MESSAGE_TOO_LONG"),
+        false => refusal,
+    };
+    let words = Words::of_message(params).map_err(too_long)?;
     let markup = keyboard(params)?;
     let message_id =
         params.number("message_id").ok_or_else(|| Refusal::bad("message identifier is not specified"))?;

@@ -209,6 +209,12 @@ impl State {
                 let read = if index < chat.deliveries_read { "read" } else { "unread" };
                 let _ = writeln!(story, "  chat {id} {read}: {message:?}");
             }
+            for edit in &chat.edits {
+                let _ = writeln!(story, "  chat {id} edited: {edit:?}");
+            }
+            for deleted in &chat.deleted {
+                let _ = writeln!(story, "  chat {id} deleted: #{deleted}");
+            }
         }
         story
     }

@@ -3,7 +3,7 @@
 use super::{
     api,
     faults::{Next, RateLimits},
-    people::{Group, Person, User},
+    people::{Group, MessageRef, Person, User},
     received::{Call, Received},
     server::Server,
     state::{BOT_ID, BOT_NAME, Shared, State},
@@ -163,6 +163,34 @@ impl World {
     pub fn message(&self, chat_id: i64, message_id: i32) -> Option<Received> {
         let state = self.shared.look();
         state.find_message(chat_id, message_id.into()).map(|message| state.received(message))
+    }
+
+    /// Every text a message of the bot has had, oldest first; still there once it is deleted.
+    pub fn texts_of(&self, message: impl Into<MessageRef>) -> Vec<String> {
+        let MessageRef { chat_id, message_id, .. } = message.into();
+        let mut state = self.shared.look();
+        let chat = state.chat(chat_id);
+        let versions = chat.deliveries.iter().flatten().chain(&chat.edits);
+        versions.filter(|version| version.message_id == message_id).map(|version| version.text.clone()).collect()
+    }
+
+    /// Waits until the bot has deleted a message.
+    pub async fn wait_until_deleted(&self, message: impl Into<MessageRef>) {
+        let MessageRef { chat_id, message_id, .. } = message.into();
+        let what = format!("message {message_id} in chat {chat_id} to be deleted");
+        let gone = |state: &mut State| state.chat(chat_id).deleted.contains(&message_id).then_some(());
+        self.shared.wait(&what, gone).await;
+    }
+
+    /// Waits until a message of the bot reads like this, and only so.
+    pub async fn wait_for_text(&self, message: impl Into<MessageRef>, text: &str) -> Received {
+        let MessageRef { chat_id, message_id, .. } = message.into();
+        let what = format!("message {message_id} in chat {chat_id} to be {text:?}");
+        let reads = |state: &mut State| {
+            let now = state.find_message(chat_id, message_id.into()).map(|message| state.received(message));
+            now.filter(|message| message.text == text)
+        };
+        self.shared.wait(&what, reads).await
     }
 
     pub fn deleted_in(&self, chat_id: i64) -> Vec<i32> {

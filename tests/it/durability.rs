@@ -3,6 +3,7 @@
 //! its database that the store has no verb for.
 
 mod albums;
+mod drafts;
 mod kill;
 mod outages;
 mod restarts;

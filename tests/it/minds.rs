@@ -11,6 +11,7 @@ mod prompts;
 mod rows;
 mod seeing;
 mod steps;
+mod streaming;
 mod titles;
 mod trouble;
 

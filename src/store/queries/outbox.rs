@@ -1,6 +1,6 @@
 //! Sends: planned with the end of a turn, claimed before they leave, and never repeated when their fate is unknown.
 
-use super::{Conn, Db, Row, history, inbox, rows};
+use super::{Conn, Db, Row, drafts, history, inbox, rows};
 use crate::{
     domain::{AttachmentId, Conversation, InterfaceType, MessageId, PlannedSend, TurnId},
     store::{OutboxRow, StoreError},
@@ -132,6 +132,9 @@ pub async fn claim_send(conn: &mut Conn, outbox_id: i64) -> Result<bool, StoreEr
 /// It was sent: these are the ids people see, one for each message, written back to the history.
 pub async fn send_done(conn: &mut Conn, send: &OutboxRow, shown_ids: &[String]) -> Result<(), StoreError> {
     settle(conn, send.outbox_id, "sent", None).await?;
+    if let Some(turn) = send.turn_id {
+        drafts::become_answer(conn, turn, shown_ids).await?;
+    }
     let Some(message) = send.internal_id else {
         return Ok(());
     };
@@ -209,8 +212,17 @@ pub async fn send_failed(conn: &mut Conn, outbox_id: i64, error: &str) -> Result
     settle(conn, outbox_id, "failed", Some(error)).await
 }
 
-/// After a crash: what was on the wire has an unknown fate.
+/// After a crash: what was on the wire has an unknown fate. Only the text that a draft was just becoming goes back to
+/// the queue: it is an edit, and a second one changes nothing.
 pub async fn recover_sends(conn: &mut Conn) -> Result<u64, StoreError> {
+    sqlx::query::<Db>(
+        "UPDATE outbox SET state = 'queued', updated_at = $1 \
+         WHERE state IN ('queued', 'sending') AND state = 'sending' AND kind = 'text' \
+         AND turn_id IN (SELECT d.turn_id FROM drafts d WHERE d.interface_message_id IS NOT NULL)",
+    )
+    .bind(Utc::now())
+    .execute(&mut *conn)
+    .await?;
     let done = sqlx::query::<Db>(
         "UPDATE outbox SET state = 'unknown', error = 'the program stopped while this was being sent', \
          updated_at = $1 WHERE state IN ('queued', 'sending') AND state = 'sending'",

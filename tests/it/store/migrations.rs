@@ -51,6 +51,8 @@ async fn the_store_reads_the_samples(store: Store) {
     assert_eq!((used[0].requests, used[0].cost_micros, used[0].unpriced), (2, 65, 1));
     assert!(store.next_send(&place).await.unwrap().is_some());
     let turn = store.claim_turn().await.unwrap().unwrap();
+    let draft = store.draft_shown_as(&place, "13").await.unwrap().unwrap();
+    assert_eq!(draft.turn_id, turn.turn_id);
     assert_eq!(turn.inputs, [thread[0].internal_id]);
     store.file(&filing(&place, vec![note(&place, "99", "and on it goes")])).await.unwrap();
     store.close().await;

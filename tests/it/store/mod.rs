@@ -2,6 +2,7 @@
 //! Here are the macro that doubles a test and the small things the promises are told with.
 
 mod attachments;
+mod drafts;
 mod history;
 mod inbox;
 mod migrations;

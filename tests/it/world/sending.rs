@@ -1,7 +1,7 @@
 //! What a bot may send, and what Telegram refuses.
 
 use super::{bot, call, refusal};
-use crate::harness::{RateLimits, World, jpeg, jpeg_of, png, user};
+use crate::harness::{MessageRef, RateLimits, World, jpeg, jpeg_of, png, user};
 use serde_json::json;
 use teloxide::{
     ApiError, RequestError,
@@ -280,7 +280,17 @@ async fn messages_can_be_edited_once_changed_and_deleted_once() {
     assert_eq!(world.message(1001, sent.id.0).unwrap().text, "done");
     let not_mine = bot.edit_message_text(ANN, MessageId(theirs.message_id)).text("yours").await;
     assert_eq!(api_error(not_mine), ApiError::MessageCantBeEdited);
+    let unknown = bot.edit_message_text(ANN, MessageId(99)).text("whose?").await;
+    assert_eq!(api_error(unknown), ApiError::MessageToEditNotFound);
+    let long = bot.edit_message_text(ANN, sent.id).text("x".repeat(4097)).await;
+    assert_eq!(api_error(long), ApiError::EditedMessageIsTooLong);
+    world.next("editMessageText").meets_flood(3);
+    let flood = bot.edit_message_text(ANN, sent.id).text("hurry").await;
+    assert!(matches!(flood, Err(RequestError::RetryAfter(_))), "{flood:?}");
+    assert_eq!(world.texts_of(MessageRef { chat_id: 1001, message_id: sent.id.0, update_id: None }), ["one moment", "done"]);
     bot.delete_message(ANN, sent.id).await.unwrap();
+    let gone = bot.edit_message_text(ANN, sent.id).text("back").await;
+    assert_eq!(api_error(gone), ApiError::MessageToEditNotFound);
     assert_eq!(api_error(bot.delete_message(ANN, sent.id).await), ApiError::MessageToDeleteNotFound);
     assert_eq!(world.deleted_in(1001), [sent.id.0]);
 }

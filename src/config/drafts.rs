@@ -1,0 +1,20 @@
+//! When and how often an answer is shown while it is being written. How is `telegram`'s business.
+
+use serde::Deserialize;
+use std::time::Duration;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub struct Drafts {
+    /// `None` turns drafts off.
+    pub after_ms: Option<u64>,
+    pub every_ms: u64,
+}
+
+impl Drafts {
+    pub fn after(&self) -> Option<Duration> {
+        self.after_ms.map(Duration::from_millis)
+    }
+    pub fn every(&self) -> Duration {
+        Duration::from_millis(self.every_ms)
+    }
+}

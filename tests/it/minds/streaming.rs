@@ -1,0 +1,272 @@
+//! An answer as it is being written: one message that grows, says what is being done, and ends as the answer.
+
+use super::{Stage, said_by};
+use crate::harness::{Received, jpeg, user};
+use serde_json::json;
+use std::time::Duration;
+
+const AT_ONCE: (&str, &str) = ("PHOTOTHREAD_TELEGRAM__DRAFTS__AFTER_MS", "0");
+const OFTEN: (&str, &str) = ("PHOTOTHREAD_TELEGRAM__DRAFTS__EVERY_MS", "100");
+/// The draft is not touched again until it is the answer.
+const HARDLY: (&str, &str) = ("PHOTOTHREAD_TELEGRAM__DRAFTS__EVERY_MS", "600000");
+
+fn kinds(message: &Received) -> Vec<&str> {
+    message.entities.iter().filter_map(|entity| entity["type"].as_str()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_appears_while_the_model_speaks_and_ends_as_one_message_to_reply_to() {
+    let stage = Stage::set_with(&[AT_ONCE, OFTEN]).await;
+    let [first, second, last] = stage.model.next_slowly(["A **pelican**", " on a", " pier."]);
+    let question = stage.ann.says("what is it?").await;
+    first.open();
+    let draft = stage.ann.next_message().await;
+    assert_eq!((draft.text.as_str(), draft.reply_to), ("A pelican …", Some(question.message_id)));
+    second.open();
+    stage.world.wait_for_text(&draft, "A pelican on a …").await;
+    last.open();
+    let answer = stage.world.wait_for_text(&draft, "A pelican on a pier.").await;
+    assert_eq!(kinds(&answer), ["bold"]);
+
+    stage.ann.replies(&answer, "and behind it?").await;
+    assert_eq!(stage.ann.next_message().await.text, "Done.");
+    assert_eq!(said_by("assistant", &stage.last_request()), ["A **pelican** on a pier."]);
+    assert_eq!(stage.world.sends_to(1001).len(), 2);
+    assert_eq!(stage.world.texts_of(&draft).last().unwrap(), "A pelican on a pier.");
+    let world_refused = stage.world.refused_calls();
+    assert!(world_refused.is_empty(), "{world_refused:?}");
+    stage.clear().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_to_a_message_that_is_still_being_written_belongs_to_its_answer() {
+    let stage = Stage::set_with(&[AT_ONCE, OFTEN]).await;
+    let [first, last] = stage.model.next_slowly(["A pelican", " on a pier."]);
+    stage.ann.says("what is it?").await;
+    first.open();
+    let draft = stage.ann.next_message().await;
+    let reply = stage.ann.replies(&draft, "are you sure?").await;
+    stage.settings.until_looked_at(&stage.world).await;
+    last.open();
+    assert_eq!(stage.ann.next_message().await.reply_to, Some(reply.message_id));
+    let (_, rows) = stage.at_rest().await;
+    let [question, answer, reply, _] = &rows[..] else { panic!("{rows:#?}") };
+    assert_eq!(answer.interface_message_id, Some(draft.message_id.to_string()));
+    assert_eq!(reply.thread_root_id, Some(question.internal_id));
+    assert_eq!(reply.reply.as_ref().unwrap().message, Some(answer.internal_id));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_being_done_shows_and_nothing_of_it_is_left_beside_the_photos() {
+    let stage = Stage::set_with(&[AT_ONCE, OFTEN]).await;
+    stage.model.next_call_on_all("rotate_image", json!({ "degrees": 7 }));
+    stage.model.next_reply("Turned.");
+    let photos = [jpeg(900, 700), jpeg(900, 710), jpeg(900, 720)];
+    stage.ann.sends_album(&photos, "turn them a little").await;
+    let draft = stage.ann.next_message().await;
+    assert_eq!((draft.text.as_str(), kinds(&draft)), ("turning 3 photos…", vec!["italic"]));
+    let album = stage.ann.next_album().await;
+    assert_eq!((album.len(), album[0].caption.as_str()), (3, "Turned."));
+    stage.world.wait_until_deleted(&draft).await;
+    assert_eq!(stage.world.deliveries_to(1001).len(), 2, "the draft and the album");
+    stage.clear().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_being_done_gives_way_to_the_text_of_the_answer() {
+    let timeout = ("PHOTOTHREAD_LIMITS__TOOL_TIMEOUT_SECONDS", "0.5");
+    let stage = Stage::set_with(&[AT_ONCE, OFTEN, timeout]).await;
+    stage.model.next_call_on_all("rotate_image", json!({ "degrees": 7 }));
+    let [answer] = stage.model.next_slowly(["It is too large for me."]);
+    stage.ann.sends_document("poster.jpg", jpeg(2000, 2000), "turn it a little").await;
+    let draft = stage.ann.next_message().await;
+    assert_eq!(draft.text, "turning the photo…");
+    stage.world.wait_for_text(&draft, "thinking…").await;
+    answer.open();
+    stage.world.wait_for_text(&draft, "It is too large for me.").await;
+    stage.settings.until_settled(&stage.world).await;
+    assert_eq!(stage.world.sends_to(1001).len(), 1);
+    stage.clear().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_quick_answer_is_one_message_and_never_edited() {
+    let stage = Stage::set_with(&[("PHOTOTHREAD_TELEGRAM__DRAFTS__AFTER_MS", "600000"), OFTEN]).await;
+    let [first, last] = stage.model.next_slowly(["A pelican", " on a pier."]);
+    stage.ann.says("what is it?").await;
+    first.open();
+    last.open();
+    assert_eq!(stage.ann.next_message().await.text, "A pelican on a pier.");
+    stage.settings.until_settled(&stage.world).await;
+    assert_eq!((stage.world.calls("sendMessage"), stage.world.calls("editMessageText")), (1, 0));
+    stage.clear().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_stops_the_edits_until_it_is_over_and_the_answer_arrives_once() {
+    let stage = Stage::set_with(&[AT_ONCE, OFTEN]).await;
+    let [one, two, three, four] = stage.model.next_slowly(["One", " two", " three", " four."]);
+    stage.ann.says("count").await;
+    one.open();
+    let draft = stage.ann.next_message().await;
+    stage.world.next("editMessageText").meets_flood(2);
+    two.open();
+    stage.world.wait_for_calls("editMessageText", 1).await;
+    three.open();
+    four.open();
+    stage.world.wait_for_text(&draft, "One two three four.").await;
+    stage.settings.until_settled(&stage.world).await;
+    let calls = stage.world.all_calls();
+    let edits: Vec<_> = calls.iter().filter(|call| call.method == "editMessageText").collect();
+    let quiet = edits[1].at - edits[0].at;
+    assert!(quiet >= Duration::from_secs(2), "{quiet:?}");
+    assert_eq!(stage.world.refused_calls().len(), 1, "only the first was told to wait");
+    assert_eq!(stage.world.sends_to(1001).len(), 1);
+    stage.clear().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancel_takes_the_draft_away() {
+    let stage = Stage::set_with(&[AT_ONCE, OFTEN]).await;
+    let [first, last] = stage.model.next_slowly(["A pelican", " on a pier."]);
+    stage.ann.says("what is it?").await;
+    first.open();
+    let draft = stage.ann.next_message().await;
+    stage.ann.says("/cancel").await;
+    assert_eq!(stage.ann.next_message().await.text, "Stopped.");
+    stage.world.wait_until_deleted(&draft).await;
+    last.open();
+    let hello = stage.ann.says("hello").await;
+    assert_eq!(stage.ann.next_message().await.reply_to, Some(hello.message_id));
+    stage.clear().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_chats_are_shown_apart_and_a_flood_in_one_does_not_silence_the_other() {
+    let stage = Stage::set_with(&[AT_ONCE, OFTEN]).await;
+    let bob = stage.world.private_chat(user(1002, "Bob"));
+    let [ann_one, ann_two] = stage.model.next_slowly(["Ann's", " answer"]);
+    let [bob_one, bob_two, bob_three] = stage.model.next_slowly(["Bob's", " own", " answer."]);
+    stage.ann.says("hello").await;
+    stage.model.wait_for_requests(1).await;
+    bob.says("hello").await;
+    ann_one.open();
+    bob_one.open();
+    let (hers, his) = (stage.ann.next_message().await, bob.next_message().await);
+    assert_eq!((hers.text.as_str(), his.text.as_str()), ("Ann's …", "Bob's …"));
+    stage.world.next("editMessageText").in_chat(1001).meets_flood(600);
+    ann_two.open();
+    stage.world.wait_for_calls("editMessageText", 1).await;
+    bob_two.open();
+    stage.world.wait_for_text(&his, "Bob's own …").await;
+    bob_three.open();
+    stage.world.wait_for_text(&his, "Bob's own answer.").await;
+    assert_eq!(stage.world.texts_of(&hers), ["Ann's …"]);
+    stage.clear().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_answer_begins_in_the_draft_and_goes_on_in_messages_of_its_own() {
+    let stage = Stage::set_with(&[AT_ONCE, OFTEN]).await;
+    let (start, end) = ("pelican ".repeat(600), "heron ".repeat(300));
+    let [first, last] = stage.model.next_slowly([&start, &end]);
+    stage.ann.says("tell me everything").await;
+    first.open();
+    let draft = stage.ann.next_message().await;
+    assert!(draft.text.ends_with("pelican …"), "{}", draft.text);
+    last.open();
+    let rest = stage.ann.next_message().await;
+    assert!(rest.text.ends_with("heron") && rest.reply_to.is_none(), "{rest:?}");
+    let world_refused = stage.world.refused_calls();
+    assert!(world_refused.is_empty(), "{world_refused:?}");
+    let begun = stage.world.texts_of(&draft).pop().unwrap();
+    assert_eq!(format!("{begun} {}", rest.text), format!("{start}{}", end.trim_end()));
+    let place = photothread::domain::Conversation::telegram(1001);
+    let (store, rows) = stage.at_rest().await;
+    for piece in [&draft, &rest] {
+        let found = store.find_message(&place, &piece.message_id.to_string()).await.unwrap().unwrap();
+        assert_eq!(found.message.internal_id, rows[1].internal_id);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_fails_leaves_its_sentence_in_place_of_the_draft() {
+    let stage = Stage::set_with(&[AT_ONCE, OFTEN, ("PHOTOTHREAD_LIMITS__TURN_TIMEOUT_SECONDS", "4")]).await;
+    let [first, _never] = stage.model.next_slowly(["A pelican", " on a pier."]);
+    stage.ann.says("what is it?").await;
+    first.open();
+    let draft = stage.ann.next_message().await;
+    assert_eq!(draft.text, "A pelican …");
+    stage.ann.next_edit().await;
+    let said = stage.world.texts_of(&draft).pop().unwrap();
+    assert!(said.contains("too long") && !said.contains("pelican"), "{said}");
+    assert_eq!(stage.world.sends_to(1001).len(), 1);
+    stage.clear().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_draft_that_cannot_become_the_answer_makes_room_for_it() {
+    let stage = Stage::set_with(&[AT_ONCE, HARDLY]).await;
+    let [first, last] = stage.model.next_slowly(["A **pelican**", " on a pier."]);
+    let question = stage.ann.says("what is it?").await;
+    first.open();
+    let draft = stage.ann.next_message().await;
+    stage.world.next("editMessageText").answers(400);
+    last.open();
+    let answer = stage.ann.next_message().await;
+    assert_eq!((answer.text.as_str(), answer.reply_to), ("A pelican on a pier.", Some(question.message_id)));
+    assert_eq!(kinds(&answer), ["bold"]);
+    assert_eq!(stage.world.deleted_in(1001), [draft.message_id]);
+    stage.clear().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edit_whose_answer_was_lost_is_made_again() {
+    let stage = Stage::set_with(&[AT_ONCE, HARDLY]).await;
+    let [first, last] = stage.model.next_slowly(["A pelican", " on a pier."]);
+    stage.ann.says("what is it?").await;
+    first.open();
+    let draft = stage.ann.next_message().await;
+    stage.world.next("editMessageText").answers(502);
+    stage.world.next("editMessageText").loses_its_answer();
+    last.open();
+    stage.world.wait_for_calls("editMessageText", 3).await;
+    stage.settings.until_settled(&stage.world).await;
+    assert_eq!(stage.world.texts_of(&draft), ["A pelican …", "A pelican on a pier."]);
+    let (store, rows) = stage.at_rest().await;
+    assert_eq!(store.troubled_sends(10).await.unwrap(), []);
+    assert_eq!(rows[1].interface_message_id, Some(draft.message_id.to_string()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn when_nobody_knows_whether_the_draft_arrived_there_is_no_other() {
+    let stage = Stage::set_with(&[AT_ONCE, OFTEN]).await;
+    let [first, second, last] = stage.model.next_slowly(["A pelican", " on a", " pier."]);
+    stage.world.next("sendMessage").loses_its_answer();
+    stage.ann.says("what is it?").await;
+    first.open();
+    stage.ann.next_message().await;
+    second.open();
+    last.open();
+    assert_eq!(stage.ann.next_message().await.text, "A pelican on a pier.");
+    stage.settings.until_settled(&stage.world).await;
+    assert_eq!((stage.world.calls("sendMessage"), stage.world.calls("editMessageText")), (2, 0));
+    let (store, _) = stage.at_rest().await;
+    let troubled = store.troubled_sends(10).await.unwrap();
+    assert_eq!(troubled.iter().map(|send| send.state.as_str()).collect::<Vec<_>>(), ["unknown"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_draft_that_certainly_did_not_arrive_is_tried_again() {
+    let stage = Stage::set_with(&[AT_ONCE, OFTEN]).await;
+    let [first, last] = stage.model.next_slowly(["A pelican", " on a pier."]);
+    stage.world.next("sendMessage").meets_flood(1);
+    stage.ann.says("what is it?").await;
+    first.open();
+    let draft = stage.ann.next_message().await;
+    assert_eq!(draft.text, "A pelican …");
+    last.open();
+    stage.world.wait_for_text(&draft, "A pelican on a pier.").await;
+    let (store, _) = stage.at_rest().await;
+    assert_eq!(store.troubled_sends(10).await.unwrap(), []);
+}
