@@ -4,6 +4,7 @@
 mod answer;
 mod engine;
 mod media;
+mod provenance;
 pub mod says;
 mod steps;
 mod turns;

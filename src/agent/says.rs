@@ -1,6 +1,6 @@
 //! What the agent says when the model cannot: one kind sentence each. Details go to the log and the history row.
 
-use crate::providers::ProviderError;
+use crate::{providers::ProviderError, tools::Generated};
 use std::time::Duration;
 
 /// When the service does not say how long.
@@ -25,6 +25,24 @@ fn minutes(limit: Duration) -> String {
 /// A picture that was made but is not sent.
 pub fn lost(filename: &str, why: &str) -> String {
     format!("I couldn't save {filename}: {why}")
+}
+
+/// That what is sent is not an exact edit. `places` are those it is true of, counted from 1; none if of all.
+pub fn generated(how: Generated, models: &[String], places: Option<&[usize]>) -> String {
+    let models = models.join(" and ");
+    let places: Vec<_> = places.unwrap_or_default().iter().map(ToString::to_string).collect();
+    let which = match places.as_slice() {
+        [] => String::new(),
+        [one] => format!(" (picture {one})"),
+        [all @ .., last] => format!(" (pictures {} and {last})", all.join(", ")),
+    };
+    match how {
+        Generated::Whole => format!("Generated with {models}{which}: details may differ from the original."),
+        Generated::Part => {
+            format!("Generated with {models}{which} inside the chosen part; the rest is the original.")
+        }
+        Generated::FromWords => format!("Generated with {models}{which} from words."),
+    }
 }
 
 /// A turn must end with something said or sent.

@@ -3,6 +3,7 @@
 
 mod fonts;
 mod layers;
+mod painting;
 mod places;
 mod schema;
 #[cfg(test)]

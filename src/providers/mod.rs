@@ -6,12 +6,14 @@ pub mod formats;
 pub mod hosted;
 mod http;
 pub mod offline;
+pub mod painting;
 mod sight;
 mod sse;
 
 pub use formats::Vendor;
 pub use hosted::{Hosted, ModelSettings};
 pub use http::http_client;
+pub use painting::Painter;
 
 use crate::domain::{Attachment, Region, ToolCall};
 use bytes::Bytes;

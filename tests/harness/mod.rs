@@ -22,6 +22,7 @@ mod gate;
 mod markup;
 mod messages;
 mod methods;
+mod painter;
 mod people;
 mod pictures;
 pub mod postgres;
@@ -37,10 +38,12 @@ mod world;
 pub use bot::{BotUnderTest, Settings};
 pub use faults::RateLimits;
 pub use gate::Gate;
+pub use painter::{Canvas, Commission, PAINT, PaintingService};
 pub use people::{FileKind, Group, MessageRef, Person, User, user};
 pub use pictures::{jpeg, jpeg_of, png};
 pub use received::{Button, Call, Received};
 pub use script::{Answer, ScriptedModel, attachment_ids};
+pub use server::Server;
 pub use world::World;
 
 /// How long a test waits for something that should happen at once: generous, for slow machines.

@@ -67,12 +67,18 @@ pub struct ScriptedModel {
 impl ScriptedModel {
     /// A model without a script: it answers "Done." to everything.
     pub async fn start() -> ScriptedModel {
+        ScriptedModel::start_beside(Router::new()).await
+    }
+
+    /// The same on a server that answers at other paths, too.
+    pub async fn start_beside(others: Router) -> ScriptedModel {
         let script = Script { default_reply: "Done.".into(), ..Script::default() };
         let shared = Arc::new(Shared { script: Mutex::new(script), asked: watch::Sender::new(0) });
         let router = Router::new()
             .route("/v1/chat/completions", post(complete))
             .layer(DefaultBodyLimit::disable())
-            .with_state(shared.clone());
+            .with_state(shared.clone())
+            .merge(others);
         ScriptedModel { shared, server: Server::start(router) }
     }
 

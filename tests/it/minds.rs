@@ -4,6 +4,7 @@
 mod chosen;
 mod history;
 mod logs;
+mod painting;
 mod prompts;
 mod rows;
 mod steps;
