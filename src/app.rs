@@ -10,10 +10,10 @@ use crate::{
     imaging,
     money::{Budgets, Micros, Models, Money, Price, Prices, Rules},
     prompts::Prompts,
-    providers::{Hosted, ModelSettings, Provider, http_client, offline::Offline},
+    providers::{Hosted, ModelSettings, Painter, Provider, http_client, offline::Offline},
     store::Store,
     telegram::{self, Connected},
-    tools::{Darkroom, Prints, Registry},
+    tools::{Darkroom, GENERATIVE, Prints, Registry},
     web,
 };
 use anyhow::{Context as _, anyhow, bail};
@@ -169,21 +169,13 @@ fn engine(
     let media = Arc::new(Media(prints.clone()));
     let mut agents = Vec::new();
     for agent in &config.agents {
-        if let config::ToolChoice::Only(names) = &agent.tools
-            && let Some(unknown) = names.iter().find(|name| !Registry::new().names().contains(&name.as_str()))
-        {
-            bail!(
-                "agents.{}.tools: there is no tool {unknown}; there are {}",
-                agent.name,
-                Registry::new().names().join(", ")
-            );
-        }
+        let tools = tools(config, agent)?;
         agents.push(Agent {
             name: agent.name.clone(),
             provider: provider(config, agent, &media)?,
             prompt: agent.prompt.clone(),
             max_steps: agent.max_steps,
-            tools: Registry::new().only(|tool| agent.tools.includes(tool)),
+            tools,
             fallback: agent.fallback.clone(),
         });
     }
@@ -257,6 +249,38 @@ fn provider(config: &Config, agent: &config::Agent, media: &Arc<Media>) -> anyho
     let client = http_client().context("the HTTP client")?;
     let silence = config.limits.model_silence();
     Ok(Arc::new(Hosted::new(vendor, &settings.base_url, key, model, silence, client, media.clone())))
+}
+
+/// The tools an agent may use. Those that make pictures are only there if a service makes them.
+fn tools(config: &Config, agent: &config::Agent) -> anyhow::Result<Registry> {
+    let painter = painter(config, agent)?;
+    if let config::ToolChoice::Only(names) = &agent.tools {
+        let known = [Registry::new().names(), GENERATIVE.to_vec()].concat();
+        if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
+            bail!("agents.{}.tools: there is no tool {unknown}; there are {}", agent.name, known.join(", "));
+        }
+        if painter.is_none()
+            && let Some(name) = names.iter().find(|name| GENERATIVE.contains(&name.as_str()))
+        {
+            let why = config.why_no_painter(agent);
+            warn!("agents.{}.tools names {name}, but it goes without: {why}", agent.name);
+        }
+    }
+    let tools = match &painter {
+        Some(painter) => Registry::new().with_painter(painter),
+        None => Registry::new(),
+    };
+    Ok(tools.only(|tool| agent.tools.includes(tool)))
+}
+
+fn painter(config: &Config, agent: &config::Agent) -> anyhow::Result<Option<Arc<Painter>>> {
+    let Some((vendor, model)) = config.painter_of(agent) else { return Ok(None) };
+    let no_key = SecretString::from("");
+    let key = config.secrets.key(vendor).unwrap_or(&no_key);
+    let client = http_client().context("the HTTP client")?;
+    let base_url = &config.providers.of(vendor).base_url;
+    let painter = Painter::new(vendor, base_url, key, model, config.limits.model_silence(), client);
+    Ok(painter.map(Arc::new))
 }
 
 async fn serve_telegram(ready: Connected) {

@@ -30,6 +30,14 @@ pub async fn noted<E>(
     completion
 }
 
+/// Notes what the services took that a tool asked.
+pub async fn noted_of_tool(engine: &Engine, agent: &Agent, turn: &Turn, taken: &[Usage]) {
+    let spender = Spender::of_turn(turn, &agent.name);
+    for usage in taken {
+        engine.money.note(&spender, &usage.model, usage).await;
+    }
+}
+
 /// What the history keeps of a request.
 pub fn reasoning_info(engine: &Engine, agent: &Agent, usage: &Usage) -> Option<Value> {
     Some(engine.money.reasoning_info(agent.provider.model(), usage))

@@ -1,7 +1,7 @@
 //! The worker: claims turns as conversations become free, runs each on its own, and makes sure that every one ends.
 
 use super::{
-    answer, says,
+    answer, provenance, says,
     steps::{self, Next, Outcome},
     titles::{self, Titles},
     turns::Turns,
@@ -221,6 +221,12 @@ impl Engine {
         let mut text = outcome.text.trim().to_owned();
         for why in lost {
             text = format!("{text}\n\n{why}").trim_start().to_owned();
+        }
+        // A model that has seen the line may say it itself.
+        if let Some(line) = provenance::told(&self.store, &attachments).await?
+            && !text.contains(&line)
+        {
+            text = format!("{text}\n\n{line}").trim_start().to_owned();
         }
         if text.is_empty() && attachments.is_empty() {
             text = says::nothing_to_say();

@@ -7,6 +7,7 @@ mod bill;
 mod engine;
 mod looking;
 mod media;
+mod provenance;
 mod routes;
 pub mod says;
 mod steps;

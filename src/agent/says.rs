@@ -4,6 +4,7 @@ use super::asking::{NoAnswer, Seen};
 use crate::{
     money::{Exhausted, Whose},
     providers::ProviderError,
+    tools::Generated,
 };
 use chrono::{DateTime, TimeDelta, Timelike as _, Utc};
 use std::time::Duration;
@@ -30,6 +31,24 @@ fn minutes(limit: Duration) -> String {
 /// A picture that was made but is not sent.
 pub fn lost(filename: &str, why: &str) -> String {
     format!("I couldn't save {filename}: {why}")
+}
+
+/// That what is sent is not an exact edit. `places` are those it is true of, counted from 1; none if of all.
+pub fn generated(how: Generated, models: &[String], places: Option<&[usize]>) -> String {
+    let models = models.join(" and ");
+    let places: Vec<_> = places.unwrap_or_default().iter().map(ToString::to_string).collect();
+    let which = match places.as_slice() {
+        [] => String::new(),
+        [one] => format!(" (picture {one})"),
+        [all @ .., last] => format!(" (pictures {} and {last})", all.join(", ")),
+    };
+    match how {
+        Generated::Whole => format!("Generated with {models}{which}: details may differ from the original."),
+        Generated::Part => {
+            format!("Generated with {models}{which} inside the chosen part; the rest is the original.")
+        }
+        Generated::FromWords => format!("Generated with {models}{which} from words."),
+    }
 }
 
 /// A turn must end with something said or sent.

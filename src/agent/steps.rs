@@ -217,6 +217,7 @@ async fn run_calls(
     engine.turns.progress(turn.turn_id, |progress| progress.doing = None);
     for (call, result) in calls.iter().zip(results) {
         debug!(tool = call.name, failed = result.failed, "tool ran");
+        bill::noted_of_tool(engine, agent, turn, &result.usage).await;
         let made = result.outputs.iter().filter_map(|output| match output {
             Output::Made(attachment) => Some(attachment.clone()),
             Output::Known(_) => None,

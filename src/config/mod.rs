@@ -4,6 +4,7 @@
 mod drafts;
 mod fonts;
 mod layers;
+mod painting;
 mod places;
 mod schema;
 #[cfg(test)]

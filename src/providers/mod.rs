@@ -7,6 +7,7 @@ pub mod hosted;
 mod http;
 mod meter;
 pub mod offline;
+pub mod painting;
 mod sight;
 mod sse;
 
@@ -14,6 +15,7 @@ pub use formats::Vendor;
 pub use hosted::{Hosted, ModelSettings};
 pub use http::http_client;
 pub use meter::metered;
+pub use painting::Painter;
 pub use sight::LOOK_LONGEST;
 
 use crate::domain::{Attachment, Region, ToolCall};

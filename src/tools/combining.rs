@@ -142,7 +142,7 @@ fn check_weight(found: &[Result<Attachment, Failure>], context: &ToolContext) ->
 }
 
 /// What is not a picture, or too large a one, is refused before it is loaded.
-async fn load(context: &ToolContext, file: Attachment) -> Result<(Attachment, Bytes), Failure> {
+pub(super) async fn load(context: &ToolContext, file: Attachment) -> Result<(Attachment, Bytes), Failure> {
     let check = || -> Result<(), ToolError> {
         if !file.is_image() {
             return Err(ToolError::BadArgument(format!(

@@ -275,7 +275,7 @@ impl Edit<'_> {
 }
 
 /// `eagle.jpg` highlighted → `eagle-highlighted.jpg`; that cropped → `eagle-cropped.jpg`.
-fn derived_name(parent: &Attachment, suffix: &str, extension: &str) -> String {
+pub(super) fn derived_name(parent: &Attachment, suffix: &str, extension: &str) -> String {
     let name = parent.filename.trim();
     let stem = match name.rsplit_once('.') {
         Some((stem, end)) if end.len() <= 5 && end.chars().all(|c| c.is_ascii_alphanumeric()) => stem,

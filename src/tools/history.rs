@@ -5,6 +5,7 @@ use super::{
     Output, Tool, ToolContext, ToolError, ToolResult,
     arguments::{self, id_list, object},
     editing, edits,
+    generate::Generated,
     outcome::{Failure, find_all, gather},
     words,
 };
@@ -159,7 +160,7 @@ async fn child(context: &ToolContext, file: &Attachment) -> Result<Option<Attach
     let children = context.store.children_of_attachment(file).await.map_err(AttachmentError::from)?;
     let edited = |child: &Attachment| {
         child.parents.first() == Some(&file.attachment_id)
-            && child.recipe.as_ref().is_some_and(edits::is_edit)
+            && child.recipe.as_ref().is_some_and(|made| edits::is_edit(made) || Generated::by(made).is_some())
     };
     Ok(children.into_iter().find(edited))
 }
@@ -227,6 +228,11 @@ async fn recipes_of(context: &ToolContext, file: &Attachment) -> Result<Vec<Reci
         }
     }
     recipes.reverse();
+    if let Some(recipe) = at.recipe.as_ref().filter(|_| !at.parents.is_empty())
+        && let Some((_, model)) = Generated::by(recipe)
+    {
+        return Err(cannot_repeat(&at, recipe, model));
+    }
     if recipes.is_empty() {
         return Err(ToolError::BadArgument(format!(
             "from: {} was never edited, so there is nothing to repeat. Give the id of an edited image.",
@@ -234,4 +240,17 @@ async fn recipes_of(context: &ToolContext, file: &Attachment) -> Result<Vec<Reci
         )));
     }
     Ok(recipes)
+}
+
+/// What a service made comes out differently every time.
+fn cannot_repeat(file: &Attachment, recipe: &Recipe, model: &str) -> ToolError {
+    let instruction = recipe.arguments["instruction"].as_str().unwrap_or_default();
+    ToolError::BadArgument(format!(
+        "from: {} was redrawn by {model}, and what is generated cannot be repeated exactly. Call {} on the other images \
+         with the same instruction ({:?}), and then the exact edits themselves; tell the person that details will \
+         differ.",
+        file.filename,
+        recipe.tool,
+        words::shortened(instruction, 300)
+    ))
 }

@@ -9,6 +9,7 @@ mod doing;
 mod editing;
 mod edits;
 mod files;
+mod generate;
 mod history;
 mod info;
 pub mod look;
@@ -18,6 +19,7 @@ mod plain_text;
 mod prints;
 mod read_text;
 mod registry;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod views;
@@ -26,9 +28,11 @@ mod writing;
 
 pub use darkroom::Darkroom;
 pub use doing::doing;
+pub use generate::{GENERATIVE, Generated};
 pub use negatives::Shelf;
 pub use prints::Prints;
 pub use registry::{Called, Registry};
+pub use tally::Tally;
 pub use views::Viewed;
 
 use crate::{
@@ -42,7 +46,7 @@ use crate::{
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use serde_json::Value;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// Everything a tool may use.
 #[derive(Clone)]
@@ -52,13 +56,15 @@ pub struct ToolContext {
     pub store: Store,
     pub darkroom: Darkroom,
     pub shelf: Arc<Shelf>,
+    /// What services charge for this call.
+    pub tally: Tally,
 }
 
 impl ToolContext {
     pub fn new(scope: Scope, prints: &Prints) -> Self {
         let Prints { store, attachments, darkroom } = prints.clone();
         let shelf = darkroom.shelf();
-        Self { scope, attachments, store, darkroom, shelf }
+        Self { scope, attachments, store, darkroom, shelf, tally: Tally::default() }
     }
 
     /// The full bytes of a file of this conversation.
@@ -164,6 +170,10 @@ fn sentence(text: &str) -> String {
 
 pub trait Tool: Send + Sync {
     fn spec(&self) -> ToolSpec;
+    /// How long a call may take, for what takes longer than tools usually do.
+    fn patience(&self) -> Option<Duration> {
+        None
+    }
     fn run<'a>(
         &'a self,
         context: &'a ToolContext,

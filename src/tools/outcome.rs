@@ -22,6 +22,11 @@ impl Failure {
         Self { filename: Some(file.filename.clone()), why }
     }
 
+    /// Of something that is no file yet.
+    pub(super) fn plain(why: String) -> Self {
+        Self { filename: None, why }
+    }
+
     fn unknown(id: AttachmentId) -> Self {
         Self { filename: None, why: ToolError::from(AttachmentError::Unknown(id)).told() }
     }

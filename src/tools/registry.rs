@@ -1,13 +1,13 @@
 //! All tools by name, and the one way to call them: whatever happens, the model gets a result it can act on.
 
 use super::{
-    Output, Tool, ToolContext, ToolError, ToolResult, combine, edits, files, history, info, look, read_text,
-    words,
+    Output, Tally, Tool, ToolContext, ToolError, ToolResult, combine, edits, files, generate, history, info,
+    look, read_text, words,
 };
-use crate::providers::ToolSpec;
+use crate::providers::{Painter, ToolSpec, Usage};
 use futures::FutureExt as _;
 use serde_json::Value;
-use std::{panic::AssertUnwindSafe, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 pub struct Registry {
     tools: Vec<Box<dyn Tool>>,
@@ -20,6 +20,8 @@ pub struct Called {
     pub text: String,
     pub outputs: Vec<Output>,
     pub failed: bool,
+    /// What services were asked for on the way, to be charged for whatever came of it.
+    pub usage: Vec<Usage>,
 }
 
 impl Registry {
@@ -33,6 +35,12 @@ impl Registry {
         tools.extend(files::tools());
         tools.push(Box::new(read_text::ReadTextAttachment));
         Self::of(tools)
+    }
+
+    /// With the tools that a service does the work of.
+    pub fn with_painter(mut self, painter: &Arc<Painter>) -> Self {
+        self.tools.extend(generate::tools(painter));
+        self
     }
 
     pub(super) fn of(tools: Vec<Box<dyn Tool>>) -> Self {
@@ -61,17 +69,23 @@ impl Registry {
         arguments: &str,
         timeout: Duration,
     ) -> Called {
+        let context = ToolContext { tally: Tally::default(), ..context.clone() };
         let result = match self.find(name) {
             Ok(tool) => match read(arguments) {
-                Ok(arguments) => attempt(tool, context, arguments, name, timeout).await,
+                Ok(arguments) => {
+                    let timeout = tool.patience().map_or(timeout, |patience| patience.max(timeout));
+                    attempt(tool, &context, arguments, name, timeout).await
+                }
                 Err(error) => Err(error),
             },
             Err(error) => Err(error),
         };
+        let usage = context.tally.take();
         match result {
-            Ok(result) => Called { text: result.rendered(), outputs: result.outputs, failed: false },
+            Ok(result) => Called { text: result.rendered(), outputs: result.outputs, failed: false, usage },
             Err(error) => {
-                Called { text: format!("Error: {}", error.told()), outputs: Vec::new(), failed: true }
+                let text = format!("Error: {}", error.told());
+                Called { text, outputs: Vec::new(), failed: true, usage }
             }
         }
     }

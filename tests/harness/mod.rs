@@ -23,6 +23,7 @@ mod markup;
 mod messages;
 mod methods;
 mod model;
+mod painter;
 mod people;
 mod pictures;
 pub mod postgres;
@@ -42,9 +43,11 @@ pub use model::{
     reading::{self, attachment_ids},
     whole_answer,
 };
+pub use painter::{Canvas, Commission, PAINT, PaintingService};
 pub use people::{FileKind, Group, MessageRef, Person, User, user};
 pub use pictures::{jpeg, jpeg_of, png};
 pub use received::{Button, Call, Received};
+pub use server::Server;
 pub use world::World;
 
 /// How long a test waits for something that should happen at once: generous, for slow machines.

@@ -7,6 +7,7 @@ mod fallback;
 mod history;
 mod logs;
 mod money;
+mod painting;
 mod prompts;
 mod rows;
 mod seeing;

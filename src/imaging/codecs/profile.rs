@@ -104,6 +104,20 @@ pub(in crate::imaging) fn to_srgb(pixels: &DynamicImage, profile: &[u8]) -> Opti
     })
 }
 
+/// The way back: sRGB pixels in the colours of a profile. None where that cannot be told.
+pub(in crate::imaging) fn from_srgb(pixels: &DynamicImage, profile: &[u8]) -> Option<DynamicImage> {
+    guarded(|| {
+        let wanted = parse(profile).filter(|profile| profile.color_space == DataColorSpace::Rgb)?;
+        let srgb = ColorProfile::new_srgb();
+        let options = TransformOptions::default();
+        let transform = srgb.create_transform_8bit(Layout::Rgba, &wanted, Layout::Rgba, options).ok()?;
+        let source = pixels.to_rgba8();
+        let mut meant = image::RgbaImage::new(source.width(), source.height());
+        transform.transform(&source, &mut meant).ok()?;
+        Some(DynamicImage::ImageRgba8(meant))
+    })
+}
+
 fn map_samples<S: Copy>(samples: &mut [S], channels: usize, colors: usize, map: impl Fn(S) -> S) {
     for pixel in samples.chunks_exact_mut(channels) {
         for sample in &mut pixel[..colors] {

@@ -7,6 +7,7 @@ mod corpus;
 mod facts;
 mod golden;
 mod highlights;
+mod inlays;
 mod looks;
 mod privacy;
 mod redactions;

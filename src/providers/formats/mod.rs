@@ -3,7 +3,9 @@
 
 pub mod anthropic;
 pub mod gemini;
+pub mod gemini_images;
 pub mod openai;
+pub mod openai_images;
 
 use super::{Completion, Loaded, ModelSettings, Prompt, PromptMessage, ProviderError, Shown};
 use crate::domain::ToolCall;
@@ -240,6 +242,15 @@ fn made_up_id(response_id: &Value, position: usize, name: &str, arguments: &str)
     let digest = Sha256::digest(serde_json::json!([response_id, position, name, arguments]).to_string());
     let hex: String = digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
     format!("call_{hex}")
+}
+
+/// A file that came as text.
+fn decoded(mime: &str, text: &str) -> Result<Loaded, ProviderError> {
+    let bytes = BASE64_STANDARD.decode(text.trim()).map_err(|_| bad("a picture in it is not base64"))?;
+    if bytes.is_empty() {
+        return Err(bad("a picture in it is empty"));
+    }
+    Ok(Loaded { mime: mime.to_owned(), bytes: bytes.into() })
 }
 
 fn bad(why: &str) -> ProviderError {
