@@ -229,7 +229,8 @@ fn money(config: &Config, store: &Store) -> Money {
     }
     let offline = |agent: &&config::Agent| config.vendor_of(agent).is_none();
     let free_commands = agents.iter().filter(offline).filter_map(|agent| agent.command.clone());
-    let models = if agents.iter().all(|agent| offline(&agent)) { Models::OnlyOffline } else { Models::Hosted };
+    let models =
+        if agents.iter().all(|agent| offline(&agent)) { Models::OnlyOffline } else { Models::Hosted };
     let rules = Rules { prices, budgets, free_commands: free_commands.collect(), models };
     Money::new(store.clone(), rules)
 }

@@ -266,11 +266,8 @@ async fn usage(telegram: &Telegram, place: &Conversation, user: &UserId) -> Resu
         true => None,
         false => Some(telegram.store.usage_in(place, since).await?),
     };
-    let spender = Spender {
-        conversation: place.clone(),
-        user_id: user.clone(),
-        agent_id: telegram.agent_id.clone(),
-    };
+    let spender =
+        Spender { conversation: place.clone(), user_id: user.clone(), agent_id: telegram.agent_id.clone() };
     Ok(says::usage(&says::Spending {
         today,
         own: telegram.store.usage_of(place.interface, user, since).await?,

@@ -119,11 +119,12 @@ pub async fn retitle_session(
     from: &str,
     to: &str,
 ) -> Result<bool, StoreError> {
-    let done = sqlx::query::<Db>("UPDATE session_metadata SET title = $3 WHERE session_id = $1 AND title = $2")
-        .bind(id.to_string())
-        .bind(rows::clean(from))
-        .bind(rows::clean(to))
-        .execute(conn)
-        .await?;
+    let done =
+        sqlx::query::<Db>("UPDATE session_metadata SET title = $3 WHERE session_id = $1 AND title = $2")
+            .bind(id.to_string())
+            .bind(rows::clean(from))
+            .bind(rows::clean(to))
+            .execute(conn)
+            .await?;
     Ok(done.rows_affected() > 0)
 }
