@@ -274,7 +274,7 @@ impl Change<'_> {
 
     /// What comes back is the new picture.
     async fn whole(&self, file: &Attachment, bytes: Bytes) -> Result<Attachment, ToolError> {
-        let look = move |work: &Work| imaging::downscale_for_view(&bytes, work, LONGEST_SIDE);
+        let look = move |work: &Work| imaging::view_file(&bytes, &imaging::View::whole(LONGEST_SIDE), work);
         let picture = loaded(self.context.darkroom.develop(pixels(file), look).await?);
         let painted = self.rework(picture, None).await?;
         let extension = opened(self.context, &painted).await?;
