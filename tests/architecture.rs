@@ -30,8 +30,18 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("doctor", EVERYTHING),
 ];
 
-const AGENT: &[&str] =
-    &["context", "tools", "money", "providers", "attachments", "access", "store", "imaging", "prompts", "domain"];
+const AGENT: &[&str] = &[
+    "context",
+    "tools",
+    "money",
+    "providers",
+    "attachments",
+    "access",
+    "store",
+    "imaging",
+    "prompts",
+    "domain",
+];
 
 /// An interface knows the agent and what is behind it, but no other interface.
 const INTERFACE: &[&str] = &[

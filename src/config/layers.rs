@@ -291,9 +291,9 @@ impl<'de> Visitor<'de> for Key<'_> {
         let Key(section) = self;
         let shape = match section.shape {
             Shape::Section(keys) => known(keys, &section.path, name),
-            Shape::Named(each, check) => check(name)
-                .map(|()| *each)
-                .map_err(|what| format!("{} {what}", joined(&section.path, name))),
+            Shape::Named(each, check) => {
+                check(name).map(|()| *each).map_err(|what| format!("{} {what}", joined(&section.path, name)))
+            }
             _ => return Err(section.unexpected()),
         };
         shape.map(|shape| (name.to_string(), shape)).map_err(|sentence| {

@@ -64,10 +64,7 @@ pub(super) static ROOT: Shape = Section(&[
                     ("overall_per_second", Number(0.1, 10_000.0)),
                 ]),
             ),
-            (
-                "drafts",
-                Section(&[("after_ms", OptionalWhole(0, DAY_MS)), ("every_ms", Whole(100, DAY_MS))]),
-            ),
+            ("drafts", Section(&[("after_ms", OptionalWhole(0, DAY_MS)), ("every_ms", Whole(100, DAY_MS))])),
         ]),
     ),
     ("database", Section(&[("url", Text(database_url))])),

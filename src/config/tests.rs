@@ -254,12 +254,18 @@ fn a_vendor_without_its_key_is_refused_unless_the_server_is_ones_own() {
         let agent = format!("agents: {{ a: {{ provider: {name} }} }}\n");
         let name = name.to_lowercase();
         let told = refusal(&agent);
-        assert!(told.starts_with(&format!("agents.a.provider is {name}, but {variable} is not set")), "{told}");
+        assert!(
+            told.starts_with(&format!("agents.a.provider is {name}, but {variable} is not set")),
+            "{told}"
+        );
         assert!(with(&agent, &[(variable, "k")]).is_ok());
         let own =
             file(&format!("{agent}providers: {{ {name}: {{ base_url: 'http://localhost:1234/v1/' }} }}"));
         let vendor = own.vendor_of(&own.agents[0]).unwrap();
-        assert_eq!((vendor.as_str(), own.providers.of(vendor).base_url.as_str()), (name.as_str(), "http://localhost:1234/v1"));
+        assert_eq!(
+            (vendor.as_str(), own.providers.of(vendor).base_url.as_str()),
+            (name.as_str(), "http://localhost:1234/v1")
+        );
     }
 }
 

@@ -22,13 +22,13 @@ mod text;
 mod view;
 mod work;
 
+pub use crate::domain::{PixelRect, Region, RegionError};
 #[cfg(feature = "heic")]
 use codecs::heic;
 use codecs::{
     convert, decode, encode, format, header, jpeg, metadata, probe, profile, quality, segments, shortcut,
     strip,
 };
-pub use crate::domain::{PixelRect, Region, RegionError};
 pub use color::Color;
 pub use convert::{Conversion, Metadata, Target, convert, convert_picture};
 pub use decode::{Limits, decode};

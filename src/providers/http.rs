@@ -236,7 +236,10 @@ impl Endpoint {
 
     fn wrong_key(&self, status: u16) -> ProviderError {
         let variable = format!("{}_API_KEY", self.vendor.as_str().to_uppercase());
-        ProviderError::Setup(format!("{} does not know the key (HTTP {status}); check {variable}", self.place()))
+        ProviderError::Setup(format!(
+            "{} does not know the key (HTTP {status}); check {variable}",
+            self.place()
+        ))
     }
 
     fn no_credit(&self) -> ProviderError {

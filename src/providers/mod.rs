@@ -37,9 +37,21 @@ pub struct ToolSpec {
 #[derive(Debug, Clone, PartialEq)]
 pub enum PromptMessage {
     /// `shown` is in order of importance: what does not fit is left out from the end and stays a marker.
-    User { text: String, shown: Vec<Shown> },
-    Assistant { text: String, tool_calls: Vec<ToolCall>, provider_metadata: Option<Value> },
-    Tool { call_id: String, name: String, text: String, shown: Vec<Shown> },
+    User {
+        text: String,
+        shown: Vec<Shown>,
+    },
+    Assistant {
+        text: String,
+        tool_calls: Vec<ToolCall>,
+        provider_metadata: Option<Value>,
+    },
+    Tool {
+        call_id: String,
+        name: String,
+        text: String,
+        shown: Vec<Shown>,
+    },
 }
 
 /// A file the model is given to see, if it can: whole, or a part of it.

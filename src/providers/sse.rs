@@ -59,7 +59,8 @@ mod tests {
     #[test]
     fn comments_names_and_line_ends_of_all_kinds_are_understood() {
         let mut events = Events::default();
-        let text = ": hello\r\nevent: ping\r\ndata: {\"a\":1}\r\n\r\ndata:two\ndata: lines\n\nid: 1\n\ndata: last";
+        let text =
+            ": hello\r\nevent: ping\r\ndata: {\"a\":1}\r\n\r\ndata:two\ndata: lines\n\nid: 1\n\ndata: last";
         assert_eq!(events.take(text.as_bytes()).unwrap(), ["{\"a\":1}", "two\nlines"]);
         assert_eq!(events.end().unwrap(), ["last"]);
     }

@@ -13,8 +13,7 @@ use super::{
 };
 use crate::{
     agent::{Progress, TurnEvent},
-    config,
-    context,
+    config, context,
     domain::{Conversation, InterfaceType, TurnId, TurnState},
     store::{Draft, OutboxRow},
 };
@@ -215,7 +214,8 @@ impl<'a> Sketch<'a> {
                 return Then::GoOn;
             }
         };
-        let mut request = self.telegram.bot.send_message(self.chat, &body.text).entities(body.entities.clone());
+        let mut request =
+            self.telegram.bot.send_message(self.chat, &body.text).entities(body.entities.clone());
         request.reply_parameters = reply(self.reply_to.as_deref());
         let fate = match tokio::time::timeout(PATIENCE, request).await {
             Ok(Ok(message)) => {
@@ -281,7 +281,12 @@ fn message_id(draft: &Draft) -> Option<MessageId> {
 }
 
 /// Nothing to change is as good as changed.
-async fn edit(telegram: &Telegram, chat: ChatId, id: MessageId, body: &Formatted) -> Result<(), RequestError> {
+async fn edit(
+    telegram: &Telegram,
+    chat: ChatId,
+    id: MessageId,
+    body: &Formatted,
+) -> Result<(), RequestError> {
     let request = telegram.bot.edit_message_text(chat, id).text(&body.text).entities(body.entities.clone());
     match request.await {
         Ok(_) | Err(RequestError::Api(ApiError::MessageNotModified)) => Ok(()),
@@ -299,7 +304,8 @@ pub async fn becoming(telegram: &Telegram, row: &OutboxRow, send: &Send) -> Opti
 /// cannot be changed any more goes away, and the answer is sent as if there had been none.
 pub async fn finish(telegram: &Telegram, draft: &Draft, row: &OutboxRow, send: &Send) -> Fate {
     let _pen = telegram.desk.pens.take(draft.turn_id).await;
-    let (Send::Text { body }, Ok(chat), Some(id)) = (send, draft.conversation.id.parse(), message_id(draft)) else {
+    let (Send::Text { body }, Ok(chat), Some(id)) = (send, draft.conversation.id.parse(), message_id(draft))
+    else {
         return Fate::Never("not a draft".into());
     };
     let chat = ChatId(chat);

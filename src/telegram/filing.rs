@@ -365,7 +365,9 @@ async fn root_of_draft(
     place: &Conversation,
     target: &Pointed,
 ) -> Result<Option<Message>, StoreError> {
-    let Some(draft) = telegram.store.draft_shown_as(place, &target.message_id).await? else { return Ok(None) };
+    let Some(draft) = telegram.store.draft_shown_as(place, &target.message_id).await? else {
+        return Ok(None);
+    };
     let Some(turn) = telegram.store.turn(draft.turn_id).await? else { return Ok(None) };
     telegram.store.message(turn.thread_root_id).await
 }

@@ -127,7 +127,8 @@ impl Pacer {
     /// it, so there must be room for another after it.
     pub fn try_book(&mut self, chat_id: &str, now: Instant) -> bool {
         let (chat, overall) = self.chat(chat_id, now);
-        let room = chat.bucket.tokens >= 2.0 && chat.group.iter().chain([&*overall]).all(|w| w.is_half_free(now));
+        let room =
+            chat.bucket.tokens >= 2.0 && chat.group.iter().chain([&*overall]).all(|w| w.is_half_free(now));
         if chat.is_silent(now) || !room {
             return false;
         }

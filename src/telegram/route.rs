@@ -266,8 +266,11 @@ async fn usage(telegram: &Telegram, place: &Conversation, user: &UserId) -> Resu
         true => None,
         false => Some(telegram.store.usage_in(place, since).await?),
     };
-    let spender =
-        Spender { conversation: place.clone(), user_id: user.clone(), agent_id: telegram.routes.agent(None, None) };
+    let spender = Spender {
+        conversation: place.clone(),
+        user_id: user.clone(),
+        agent_id: telegram.routes.agent(None, None),
+    };
     Ok(says::usage(&says::Spending {
         today,
         own: telegram.store.usage_of(place.interface, user, since).await?,

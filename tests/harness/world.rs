@@ -171,7 +171,10 @@ impl World {
         let mut state = self.shared.look();
         let chat = state.chat(chat_id);
         let versions = chat.deliveries.iter().flatten().chain(&chat.edits);
-        versions.filter(|version| version.message_id == message_id).map(|version| version.text.clone()).collect()
+        versions
+            .filter(|version| version.message_id == message_id)
+            .map(|version| version.text.clone())
+            .collect()
     }
 
     /// Waits until the bot has deleted a message.

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// The API wants a limit for every answer; a model that thinks spends it on that as well.
-const MAX_TOKENS: u64 = 8192;
+const MAX_TOKENS: u64 = 16_384;
 
 /// The body of `POST /v1/messages`.
 pub fn request(settings: &ModelSettings, prompt: &Prompt, album: &Album) -> Value {

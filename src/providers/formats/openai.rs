@@ -20,9 +20,8 @@ pub fn request(settings: &ModelSettings, prompt: &Prompt, album: &Album) -> Valu
         match step {
             Step::User { text, shown } => messages.push(user(text, shown, album)),
             Step::Assistant { text, answered, metadata } => {
-                let kept = metadata.filter(|kept| {
-                    kept["provider"] == "openai" && kept["model"] == settings.model.as_str()
-                });
+                let kept = metadata
+                    .filter(|kept| kept["provider"] == "openai" && kept["model"] == settings.model.as_str());
                 messages.extend(assistant(text, &answered, kept, album));
             }
         }
@@ -99,9 +98,9 @@ fn assistant(text: &str, answered: &[Answered], kept: Option<&Value>, album: &Al
     }
     let mut messages = vec![message];
     let results = answered.iter().zip(&ids);
-    messages.extend(results.map(
-        |(answered, id)| json!({"role": "tool", "tool_call_id": id, "content": answered.result}),
-    ));
+    messages.extend(
+        results.map(|(answered, id)| json!({"role": "tool", "tool_call_id": id, "content": answered.result})),
+    );
     let seen: Vec<Value> = answered.iter().flat_map(|answered| parts(answered.shown, album)).collect();
     if !seen.is_empty() {
         messages.push(json!({"role": "user", "content": seen}));
@@ -122,8 +121,7 @@ fn legal_ids(answered: &[Answered]) -> Vec<String> {
 fn call(call: &ToolCall, id: &str) -> Value {
     // As the model wrote them, if they can be read at all.
     let readable = serde_json::from_str::<serde_json::Map<String, Value>>(&call.arguments).is_ok();
-    let arguments =
-        if readable { call.arguments.clone() } else { readable_arguments(call).to_string() };
+    let arguments = if readable { call.arguments.clone() } else { readable_arguments(call).to_string() };
     json!({
         "id": id,
         "type": "function",
@@ -155,8 +153,8 @@ pub fn completion(model: &str, response: &Value) -> Result<Completion, ProviderE
         cached_input_tokens: counted["prompt_tokens_details"]["cached_tokens"].as_u64(),
     };
     let reasoning = message.get("reasoning_details").filter(|details| details.is_array());
-    let provider_metadata = reasoning
-        .map(|details| json!({"provider": "openai", "model": model, "reasoning_details": details}));
+    let provider_metadata =
+        reasoning.map(|details| json!({"provider": "openai", "model": model, "reasoning_details": details}));
     Ok(Completion { text, tool_calls, usage, provider_metadata })
 }
 

@@ -39,7 +39,8 @@ async fn a_killed_turn_goes_on_in_its_draft() {
     let draft = scene.ann.next_message().await;
     assert_eq!(draft.text, "A pel …");
     let stored = "SELECT COUNT(*) FROM drafts WHERE interface_message_id IS NOT NULL";
-    super::eventually("the draft to be stored", async || super::number(&scene.settings, stored).await == 1).await;
+    super::eventually("the draft to be stored", async || super::number(&scene.settings, stored).await == 1)
+        .await;
     program.kill();
 
     let program = Program::start(&scene.settings);

@@ -287,7 +287,10 @@ async fn messages_can_be_edited_once_changed_and_deleted_once() {
     world.next("editMessageText").meets_flood(3);
     let flood = bot.edit_message_text(ANN, sent.id).text("hurry").await;
     assert!(matches!(flood, Err(RequestError::RetryAfter(_))), "{flood:?}");
-    assert_eq!(world.texts_of(MessageRef { chat_id: 1001, message_id: sent.id.0, update_id: None }), ["one moment", "done"]);
+    assert_eq!(
+        world.texts_of(MessageRef { chat_id: 1001, message_id: sent.id.0, update_id: None }),
+        ["one moment", "done"]
+    );
     bot.delete_message(ANN, sent.id).await.unwrap();
     let gone = bot.edit_message_text(ANN, sent.id).text("back").await;
     assert_eq!(api_error(gone), ApiError::MessageToEditNotFound);

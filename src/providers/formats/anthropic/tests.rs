@@ -76,7 +76,7 @@ fn a_whole_turn_is_sent_as_the_api_wants_it() {
         request,
         json!({
             "model": "claude-sonnet-4-5-20250929",
-            "max_tokens": 8192,
+            "max_tokens": 16384,
             "stream": false,
             "temperature": 0.5,
             "system": [{"type": "text", "text": "Be kind.", "cache_control": mark}],

@@ -149,7 +149,8 @@ fn reasoning_goes_back_to_the_model_it_came_from_and_to_no_other() {
 
 #[test]
 fn pieces_add_up_to_the_same_as_one_piece() {
-    let chunk = |delta: Value| json!({"id": "r1", "model": "m2", "choices": [{"delta": delta}], "usage": null});
+    let chunk =
+        |delta: Value| json!({"id": "r1", "model": "m2", "choices": [{"delta": delta}], "usage": null});
     let named = |index: u64, id: &str| json!({"index": index, "id": id, "function": {"name": "crop", "arguments": ""}});
     let argued = |index: u64, piece: &str| json!({"index": index, "function": {"arguments": piece}});
     let events = [
