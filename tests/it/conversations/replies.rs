@@ -57,11 +57,11 @@ async fn a_reply_to_each_photo_of_the_bots_album_means_that_one() {
     let album = ann.next_album().await;
     assert_eq!(album.len(), 3);
     for (photo, height) in album.iter().zip([300, 350, 400]) {
-        // The one file that the person's own words come with.
+        // What they point at is named first; the rest of the album is shown after it.
         model.next_with(|request| {
             let messages = request["messages"].as_array().cloned().unwrap_or_default();
             let last = json!({ "messages": messages.last().into_iter().collect::<Vec<_>>() });
-            let arguments = json!({ "images": attachment_ids(&last), "direction": "horizontal" });
+            let arguments = json!({ "images": &attachment_ids(&last)[..1], "direction": "horizontal" });
             crate::harness::Answer::Calls(vec![("flip_image".into(), arguments)])
         });
         ann.replies(photo, "flip this one").await;
