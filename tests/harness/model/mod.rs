@@ -54,17 +54,22 @@ pub struct ScriptedModel {
 impl ScriptedModel {
     /// A model without a script: it answers "Done." to everything.
     pub async fn start() -> ScriptedModel {
-        ScriptedModel::start_beside(Router::new()).await
+        let gemini = Router::new().route("/v1beta/models/{call}", post(ask_gemini));
+        ScriptedModel::serve(gemini, Router::new())
     }
 
-    /// The same on a server that answers at other paths, too.
+    /// The same on a server that answers at other paths, too; Gemini's are left to them.
     pub async fn start_beside(others: Router) -> ScriptedModel {
+        ScriptedModel::serve(Router::new(), others)
+    }
+
+    fn serve(more: Router<Arc<Shared>>, others: Router) -> ScriptedModel {
         let script = Mutex::new(Script::new(Answer::Text("Done.".into())));
         let shared = Arc::new(Shared { script, asked: watch::Sender::new(0) });
         let router = Router::new()
             .route("/v1/chat/completions", post(ask_openai))
             .route("/v1/messages", post(ask_anthropic))
-            .route("/v1beta/models/{call}", post(ask_gemini))
+            .merge(more)
             .layer(DefaultBodyLimit::disable())
             .with_state(shared.clone())
             .merge(others);

@@ -29,7 +29,8 @@ async fn text_appears_while_the_model_speaks_and_ends_as_one_message_to_reply_to
     assert_eq!(kinds(&answer), ["bold"]);
 
     stage.ann.replies(&answer, "and behind it?").await;
-    assert_eq!(stage.ann.next_message().await.text, "Done.");
+    let next = stage.ann.next_message().await;
+    stage.world.wait_for_text(&next, "Done.").await;
     assert_eq!(said_by("assistant", &stage.last_request()), ["A **pelican** on a pier."]);
     assert_eq!(stage.world.sends_to(1001).len(), 2);
     assert_eq!(stage.world.texts_of(&draft).last().unwrap(), "A pelican on a pier.");
@@ -199,7 +200,7 @@ async fn a_turn_that_fails_leaves_its_sentence_in_place_of_the_draft() {
     assert_eq!(draft.text, "A pelican …");
     stage.ann.next_edit().await;
     let said = stage.world.texts_of(&draft).pop().unwrap();
-    assert!(said.contains("too long") && !said.contains("pelican"), "{said}");
+    assert!(said.contains("longer than 4 seconds") && !said.contains("pelican"), "{said}");
     assert_eq!(stage.world.sends_to(1001).len(), 1);
     stage.clear().await;
 }
