@@ -5,8 +5,8 @@ use super::{
     Output, Tool, ToolContext, ToolError, ToolResult,
     arguments::{self, id_list, object, refused},
     combining,
-    edits::{CORNERS, Corners, region_properties},
     editing::derived_name,
+    edits::{CORNERS, Corners, region_properties},
     outcome::{Failure, find_all, gather},
     words,
 };
@@ -138,11 +138,13 @@ impl Tool for GenerateImage {
             pictures.truncate(count as usize);
             let mut outcomes = Vec::new();
             for (index, picture) in pictures.into_iter().enumerate() {
-                let stem = if count == 1 { "generated".to_owned() } else { format!("generated-{}", index + 1) };
+                let stem =
+                    if count == 1 { "generated".to_owned() } else { format!("generated-{}", index + 1) };
                 let kept = keep_painted(context, picture.bytes, &stem, &wish, &recipe).await;
                 outcomes.push(kept.map(Output::Made).map_err(|error| Failure::plain(error.told())));
             }
-            let why = short.map_or_else(|| "The service gave fewer images.".to_owned(), |e| trouble(e).told());
+            let why =
+                short.map_or_else(|| "The service gave fewer images.".to_owned(), |e| trouble(e).told());
             outcomes.resize_with(count as usize, || Err(Failure::plain(why.clone())));
             let mut result = gather("Generated", outcomes)?;
             let told = format!("\nMade by {model} from words alone; the answer will say so by itself.");
@@ -176,7 +178,8 @@ struct TransformImage(Arc<Painter>);
 
 impl Tool for TransformImage {
     fn spec(&self) -> ToolSpec {
-        let mut images = id_list("Attachment ids of the images; each gives one new image, in the same order.");
+        let mut images =
+            id_list("Attachment ids of the images; each gives one new image, in the same order.");
         images["maxItems"] = MOST_AT_ONCE.into();
         let mut mask_region = object(region_properties(), &CORNERS);
         mask_region["description"] =

@@ -130,8 +130,17 @@ fn has_bearer(headers: &HeaderMap) -> bool {
 }
 
 /// What gpt-image-1 takes; notably no `response_format`.
-const GENERATION_FIELDS: [&str; 9] =
-    ["model", "prompt", "n", "size", "quality", "background", "output_format", "output_compression", "moderation"];
+const GENERATION_FIELDS: [&str; 9] = [
+    "model",
+    "prompt",
+    "n",
+    "size",
+    "quality",
+    "background",
+    "output_format",
+    "output_compression",
+    "moderation",
+];
 const EDIT_FIELDS: [&str; 8] =
     ["model", "prompt", "n", "size", "quality", "background", "output_format", "input_fidelity"];
 const SIZES: [&str; 4] = ["1024x1024", "1536x1024", "1024x1536", "auto"];
@@ -182,7 +191,8 @@ fn painted(service: PaintingService, commission: Commission, count: u64) -> Resp
     let data = vec![json!({ "b64_json": BASE64_STANDARD.encode(picture) }); count as usize];
     let usage = json!({ "total_tokens": 4210, "input_tokens": 50, "output_tokens": 4160,
         "input_tokens_details": { "text_tokens": 10, "image_tokens": 40 } });
-    Json(json!({ "created": 1_700_000_000, "data": data, "output_format": "png", "usage": usage })).into_response()
+    Json(json!({ "created": 1_700_000_000, "data": data, "output_format": "png", "usage": usage }))
+        .into_response()
 }
 
 async fn edits(State(service): State<PaintingService>, headers: HeaderMap, request: Request) -> Response {
@@ -282,7 +292,8 @@ async fn generate_content(
     };
     let data = json!({ "mimeType": "image/png", "data": BASE64_STANDARD.encode(painting) });
     let parts = json!([{ "text": "Here is your picture." }, { "inlineData": data }]);
-    let candidate = json!({ "content": { "role": "model", "parts": parts }, "finishReason": "STOP", "index": 0 });
+    let candidate =
+        json!({ "content": { "role": "model", "parts": parts }, "finishReason": "STOP", "index": 0 });
     let usage = json!({ "promptTokenCount": 20, "candidatesTokenCount": 1290, "totalTokenCount": 1310 });
     Json(json!({ "candidates": [candidate], "usageMetadata": usage })).into_response()
 }
@@ -290,7 +301,9 @@ async fn generate_content(
 fn only_known(value: &Value, known: &[&str]) -> Result<(), String> {
     let names = value.as_object().into_iter().flatten().map(|(name, _)| name);
     match names.into_iter().find(|name| !known.contains(&name.as_str())) {
-        Some(name) => Err(format!("Invalid JSON payload received. Unknown name \"{name}\": Cannot find field.")),
+        Some(name) => {
+            Err(format!("Invalid JSON payload received. Unknown name \"{name}\": Cannot find field."))
+        }
         None => Ok(()),
     }
 }
@@ -324,7 +337,8 @@ fn check_content(call: &str, body: &Value) -> Result<(Option<Bytes>, Option<Stri
                 let bytes = BASE64_STANDARD.decode(data["data"].as_str().unwrap_or_default());
                 let bytes = bytes.map_err(|_| "Base64 decoding failed".to_owned())?;
                 let mime = data["mimeType"].as_str().unwrap_or_default();
-                let format = ImageFormat::from_mime_type(mime).ok_or(format!("Unsupported MIME type: {mime}"))?;
+                let format =
+                    ImageFormat::from_mime_type(mime).ok_or(format!("Unsupported MIME type: {mime}"))?;
                 image::load_from_memory_with_format(&bytes, format)
                     .map_err(|_| "Unable to process input image.".to_owned())?;
                 picture = Some(bytes.into());

@@ -45,9 +45,8 @@ impl Layout {
 
     /// The picture's own pixels of another canvas of about this shape, whatever its size.
     fn within(&self, width: u32, height: u32) -> PixelRect {
-        let scaled = |at: u32, of: u32, to: u32| {
-            (f64::from(at) * f64::from(to) / f64::from(of.max(1))).round() as u32
-        };
+        let scaled =
+            |at: u32, of: u32, to: u32| (f64::from(at) * f64::from(to) / f64::from(of.max(1))).round() as u32;
         let x = scaled(self.place.x, self.canvas.0, width).min(width.saturating_sub(1));
         let y = scaled(self.place.y, self.canvas.1, height).min(height.saturating_sub(1));
         let right = scaled(self.place.right(), self.canvas.0, width).clamp(x + 1, width);

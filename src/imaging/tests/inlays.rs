@@ -74,7 +74,9 @@ fn what_comes_back_lands_where_it_was_on_the_canvas() {
     });
     let back = Picture::new(back.into(), Format::Png);
     let done = inlay(plain(500, 500, [0; 3]), back, &layout, Region::FULL, &Work::default()).unwrap();
-    for (x, color) in [(0, [200, 0, 0, 255]), (240, [200, 0, 0, 255]), (260, [0, 200, 0, 255]), (499, [0, 200, 0, 255])] {
+    for (x, color) in
+        [(0, [200, 0, 0, 255]), (240, [200, 0, 0, 255]), (260, [0, 200, 0, 255]), (499, [0, 200, 0, 255])]
+    {
         assert_eq!(done.pixels().get_pixel(x, 250), Rgba(color), "at {x}");
     }
 }

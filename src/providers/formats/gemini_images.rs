@@ -21,9 +21,10 @@ const DECLINED: [&str; 10] = [
 /// Without a shape the picture gets that of the picture given to it.
 pub fn request(prompt: &str, picture: Option<&Loaded>, shape: Option<Shape>) -> Value {
     let mut parts = vec![json!({ "text": prompt })];
-    parts.extend(picture.map(|picture| {
-        json!({ "inlineData": { "mimeType": picture.mime, "data": picture.base64() } })
-    }));
+    parts.extend(
+        picture
+            .map(|picture| json!({ "inlineData": { "mimeType": picture.mime, "data": picture.base64() } })),
+    );
     let mut config = json!({ "responseModalities": ["TEXT", "IMAGE"] });
     if let Some(shape) = shape {
         config["imageConfig"] = json!({ "aspectRatio": ratio(shape) });

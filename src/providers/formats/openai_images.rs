@@ -59,8 +59,7 @@ mod tests {
     #[test]
     fn a_wish_becomes_exactly_what_the_service_takes() {
         let wish = Wish { prompt: "a red kite".into(), shape: Shape::Landscape, count: 2 };
-        let expected =
-            json!({ "model": "gpt-image-1", "prompt": "a red kite", "n": 2, "size": "1536x1024" });
+        let expected = json!({ "model": "gpt-image-1", "prompt": "a red kite", "n": 2, "size": "1536x1024" });
         assert_eq!(generation("gpt-image-1", &wish), expected);
         let form = edit("gpt-image-1", "make it night", None).map(|(name, value)| format!("{name}={value}"));
         assert_eq!(form.join(" "), "model=gpt-image-1 prompt=make it night n=1 size=auto");

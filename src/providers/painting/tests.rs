@@ -99,9 +99,7 @@ async fn of_several_requests_what_came_counts_and_the_rest_is_explained() {
 
 #[tokio::test]
 async fn trouble_is_named_by_what_to_do_and_never_with_the_key() {
-    let said = |code: &str| {
-        json!({ "error": { "message": format!("no {KEY}"), "type": "image_generation_user_error", "code": code } })
-    };
+    let said = |code: &str| json!({ "error": { "message": format!("no {KEY}"), "type": "image_generation_user_error", "code": code } });
     let cases = [
         (400, "moderation_blocked", "declined"),
         (429, "rate_limit_exceeded", "rate limited"),

@@ -72,7 +72,8 @@ impl Studio {
         for row in self.stage.rows().await {
             ids.extend(row.attachments.clone());
         }
-        let mut files = store.attachments(&Conversation::telegram(self.stage.ann.chat_id), &ids).await.unwrap();
+        let mut files =
+            store.attachments(&Conversation::telegram(self.stage.ann.chat_id), &ids).await.unwrap();
         files.sort_by_key(|file| file.attachment_id);
         files.dedup_by_key(|file| file.attachment_id);
         files
@@ -169,7 +170,8 @@ async fn outside_of_its_region_a_transformed_picture_is_exactly_the_original() {
         let line = "inside the chosen part; the rest is the original.";
         assert_eq!(answer.caption, format!("A hat it is.\n\nGenerated with {} {line}", painter.model()));
 
-        let (before, after) = (image::load_from_memory(&original).unwrap().to_rgb8(), photo(&answer).to_rgb8());
+        let (before, after) =
+            (image::load_from_memory(&original).unwrap().to_rgb8(), photo(&answer).to_rgb8());
         assert_eq!(after.dimensions(), before.dimensions());
         let inside = |x: u32, y: u32| (128..384).contains(&x) && (100..300).contains(&y);
         for (x, y, pixel) in before.enumerate_pixels().filter(|(x, y, _)| !inside(*x, *y)) {
@@ -226,7 +228,10 @@ async fn a_transformed_picture_knows_its_original_and_undo_goes_back_to_it() {
     assert!(studio.last_result().contains("details may differ"), "{}", studio.last_result());
     let files = studio.files().await;
     let [original, made] = files.as_slice() else { panic!("{files:?}") };
-    assert_eq!((&made.parents, made.filename.as_str()), (&vec![original.attachment_id], "image-transformed.png"));
+    assert_eq!(
+        (&made.parents, made.filename.as_str()),
+        (&vec![original.attachment_id], "image-transformed.png")
+    );
     let recipe = json!({ "instruction": "make it night", "model": "gpt-image-1" });
     assert_eq!(made.recipe.as_ref().unwrap().arguments, recipe);
 
@@ -314,7 +319,10 @@ async fn what_cannot_be_transformed_is_told_and_the_rest_is_done() {
     stage.ann.sends_photo(jpeg(64, 48), "make all of it night").await;
     assert!(stage.ann.next_message().await.photo.is_some());
     let told = studio.last_result();
-    assert!(told.starts_with("Transformed 1 of 2 images.\nImage 1 failed: notes.txt is a text/plain file"), "{told}");
+    assert!(
+        told.starts_with("Transformed 1 of 2 images.\nImage 1 failed: notes.txt is a text/plain file"),
+        "{told}"
+    );
     studio.clear().await;
 }
 
@@ -332,7 +340,10 @@ async fn trouble_of_the_service_is_a_result_the_model_can_tell() {
         };
         let cases = [
             (blocked, "declined this by its content rules"),
-            (Canvas::Busy { retry_after_seconds: 36 }, "rate-limited; it takes new requests in about 36 seconds"),
+            (
+                Canvas::Busy { retry_after_seconds: 36 },
+                "rate-limited; it takes new requests in about 36 seconds",
+            ),
             (Canvas::Bytes(b"<html>not today</html>".to_vec()), "not a usable picture"),
             (Canvas::Bytes(woven(90, 90)[..400].to_vec()), "not a usable picture"),
             (Canvas::Raw(200, "<html></html>".into()), "not a usable picture"),
