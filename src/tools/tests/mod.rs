@@ -9,6 +9,7 @@ mod darkroom;
 mod edits;
 mod files;
 mod framing;
+mod generate;
 mod history;
 mod look;
 mod looks;

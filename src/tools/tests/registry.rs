@@ -47,6 +47,35 @@ async fn a_panic_or_a_hang_becomes_a_result() {
     assert!(called.failed);
 }
 
+/// Never ends, and says how long to wait for that.
+struct Patient(Duration);
+
+impl Tool for Patient {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec { name: "patient", description: "", parameters: json!({}) }
+    }
+
+    fn patience(&self) -> Option<Duration> {
+        Some(self.0)
+    }
+
+    fn run<'a>(&'a self, _: &'a ToolContext, _: Value) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
+        futures::future::pending().boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_takes_longer_than_others_is_waited_for() {
+    let mut world = World::new().await;
+    world.registry = Registry::of(vec![Box::new(Patient(Duration::from_millis(20)))]);
+    for (usual, waited) in [(5, "20ms"), (30, "30ms")] {
+        let usual = Duration::from_millis(usual);
+        let called = world.registry.call(&world.context, "patient", "{}", usual).await;
+        let expected = format!("Error: patient took longer than {waited} and");
+        assert!(called.text.starts_with(&expected), "{}", called.text);
+    }
+}
+
 #[tokio::test]
 async fn an_unknown_tool_is_answered_with_the_nearest_and_all_names() {
     let world = World::new().await;

@@ -74,8 +74,7 @@ impl Studio {
         }
         let mut files =
             store.attachments(&Conversation::telegram(self.stage.ann.chat_id), &ids).await.unwrap();
-        files.sort_by_key(|file| file.attachment_id);
-        files.dedup_by_key(|file| file.attachment_id);
+        files.sort_by_key(|file| ids.iter().position(|id| *id == file.attachment_id));
         files
     }
 
@@ -338,6 +337,8 @@ async fn trouble_of_the_service_is_a_result_the_model_can_tell() {
             Painter::OpenAi => Canvas::Raw(400, openai_blocks.to_string()),
             Painter::Gemini => Canvas::Raw(200, gemini_blocks.to_string()),
         };
+        let mut half = woven(90, 90);
+        half.truncate(half.len() / 2);
         let cases = [
             (blocked, "declined this by its content rules"),
             (
@@ -345,7 +346,7 @@ async fn trouble_of_the_service_is_a_result_the_model_can_tell() {
                 "rate-limited; it takes new requests in about 36 seconds",
             ),
             (Canvas::Bytes(b"<html>not today</html>".to_vec()), "not a usable picture"),
-            (Canvas::Bytes(woven(90, 90)[..400].to_vec()), "not a usable picture"),
+            (Canvas::Bytes(half), "not a usable picture"),
             (Canvas::Raw(200, "<html></html>".into()), "not a usable picture"),
             (Canvas::Raw(401, "{}".into()), "not set up right"),
             (Canvas::Raw(500, "{}".into()), "cannot be reached"),
