@@ -109,10 +109,13 @@ async fn a_turn_with_no_message_and_an_agent_no_longer_configured_still_ends() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_vanished_is_told_of_and_breaks_nothing() {
-    let stage = Stage::set().await;
+    let mut stage = Stage::set().await;
     let photo = stage.ann.sends_photo(jpeg(64, 48), "look").await;
     stage.ann.next_message().await;
     std::fs::remove_dir_all(stage.settings.folder().join("attachments/sha256")).unwrap();
+    // What the model was shown before is remembered, but not for good.
+    stage.bot.stop().await;
+    stage.bot = BotUnderTest::start(&stage.settings).await;
     stage.model.next_call_on_all("rotate_image", json!({ "degrees": 90 }));
     stage.model.next_reply("Your photo is gone. Could you send it again?");
     stage.ann.replies(&photo, "turn it").await;
