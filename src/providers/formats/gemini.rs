@@ -116,8 +116,9 @@ fn inline(loaded: &Loaded) -> Value {
 
 /// What the model said as it came, each signature in the part it came with. None if that is not what was done: a
 /// last answer's calls, say, are dropped.
-fn replayed(text: &str, answered: &[Answered], kept: &Value) -> Option<Vec<Value>> {
-    let kept = kept["parts"].as_array()?;
+fn replayed(text: &str, answered: &[Answered], metadata: &Value) -> Option<Vec<Value>> {
+    // A row may hold anything; what could not have been kept is not sent.
+    let kept: Vec<Value> = kept(metadata["parts"].as_array()?)?.into_iter().cloned().collect();
     let calls: Vec<&Value> = kept.iter().filter_map(|part| part.get("functionCall")).collect();
     let same = |(call, answered): (&&Value, &Answered)| {
         call["name"] == answered.call.name.as_str()

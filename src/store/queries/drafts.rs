@@ -9,8 +9,8 @@ use crate::{
 use chrono::Utc;
 use sqlx::{AssertSqlSafe, Row as _, types::Json};
 
-const DRAFT: &str =
-    "d.turn_id, d.outbox_id, d.interface_type, d.conversation_id, d.interface_message_id AS shown_id";
+const DRAFT: &str = "d.turn_id, d.outbox_id, d.interface_type, d.conversation_id, \
+     d.interface_message_id AS shown_id";
 
 fn draft(row: &Row) -> Result<Draft, sqlx::Error> {
     Ok(Draft {
