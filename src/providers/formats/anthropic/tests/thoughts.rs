@@ -123,12 +123,12 @@ fn words_that_the_bot_added_are_not_put_among_the_models_thoughts() {
 
 #[test]
 fn a_thinking_budget_leaves_room_for_the_answer_and_takes_no_temperature() {
-    let budget = json!({"thinking": {"type": "enabled", "budget_tokens": 10_000}});
+    let budget = json!({"thinking": {"type": "enabled", "budget_tokens": 20_000}});
     let request = request_of("m", budget.clone(), &prompt(&[user("hi", vec![])]));
-    assert_eq!((&request["max_tokens"], request.get("temperature")), (&json!(26_384), None));
+    assert_eq!((&request["max_tokens"], request.get("temperature")), (&json!(36_384), None));
     assert_eq!(request["thinking"], budget["thinking"]);
-    let roomy = json!({"max_tokens": 20_000, "thinking": {"type": "enabled", "budget_tokens": 10_000}});
-    assert_eq!(request_of("m", roomy, &prompt(&[user("hi", vec![])]))["max_tokens"], 20_000);
+    let roomy = json!({"max_tokens": 30_000, "thinking": {"type": "enabled", "budget_tokens": 10_000}});
+    assert_eq!(request_of("m", roomy, &prompt(&[user("hi", vec![])]))["max_tokens"], 30_000);
     let plain = request_of("m", json!({"max_tokens": 99}), &prompt(&[user("hi", vec![])]));
     assert_eq!((&plain["max_tokens"], &plain["temperature"]), (&json!(99), &json!(0.5)));
 }
