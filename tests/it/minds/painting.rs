@@ -69,8 +69,11 @@ impl Studio {
     async fn files(&self) -> Vec<Attachment> {
         let store = self.stage.settings.store().await;
         let mut ids = Vec::new();
-        for row in self.stage.rows().await {
-            ids.extend(row.attachments.clone());
+        // Sent is not made anew: the answer carries what a tool made.
+        for id in self.stage.rows().await.into_iter().flat_map(|row| row.body.attachments) {
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
         }
         let mut files =
             store.attachments(&Conversation::telegram(self.stage.ann.chat_id), &ids).await.unwrap();

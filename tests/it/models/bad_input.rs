@@ -8,7 +8,7 @@ use photothread::domain::{Role, TurnState};
 const UNUSABLE: &str = "The model gave an answer I couldn't use. Please try again.";
 const AWAY: &str = "I can't reach the model right now. Please try again in a minute.";
 /// Long enough for a slow machine to answer in, short enough to wait for.
-const IMPATIENT: (&str, &str) = ("PHOTOTHREAD_LIMITS__MODEL_SILENCE_SECONDS", "0.4");
+const IMPATIENT: (&str, &str) = ("PHOTOTHREAD_LIMITS__MODEL_SILENCE_SECONDS", "1");
 
 /// What Ann is told, and how often the model was asked for it.
 struct Told {
@@ -18,7 +18,11 @@ struct Told {
 
 /// While the model does only this, Ann reads one sentence without details, and what she says next is answered.
 async fn told_while(spoken: Spoken, trouble: Answer) -> Told {
-    let stage = Stage::set_with(spoken, &[IMPATIENT]).await;
+    told_with(spoken, trouble, &[]).await
+}
+
+async fn told_with(spoken: Spoken, trouble: Answer, variables: &[(&str, &str)]) -> Told {
+    let stage = Stage::set_with(spoken, variables).await;
     stage.model.always(trouble);
     let request = stage.ann.says("hello").await;
     let told = stage.ann.next_message().await;
@@ -88,7 +92,7 @@ async fn an_answer_of_fifty_megabytes_is_not_read_to_the_end() {
 }
 
 async fn silent(spoken: Spoken) {
-    let told = told_while(spoken, Answer::Silence(String::new())).await;
+    let told = told_with(spoken, Answer::Silence(String::new()), &[IMPATIENT]).await;
     assert_eq!(told.sentence, AWAY);
     assert!(told.asked > 1, "it might have passed");
 }
