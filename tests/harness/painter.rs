@@ -105,6 +105,7 @@ fn painting(width: u32, height: u32) -> Vec<u8> {
 }
 
 /// A response, or the bytes that take a picture's place.
+#[allow(clippy::result_large_err)]
 fn instead(canvas: Canvas) -> Result<Vec<u8>, Response> {
     match canvas {
         Canvas::Bytes(bytes) => Ok(bytes),

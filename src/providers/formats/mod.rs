@@ -188,9 +188,9 @@ pub struct Answered<'a> {
 }
 
 /// Pairs each call with the result directly after it. Results of no call are dropped.
-pub fn steps(messages: &[PromptMessage]) -> Vec<Step<'_>> {
-    let step = |(at, message)| match message {
-        &PromptMessage::User { ref text, ref shown } => Some(Step::User { text, shown }),
+pub fn steps<'a>(messages: &'a [PromptMessage]) -> Vec<Step<'a>> {
+    let step = |(at, message): (usize, &'a PromptMessage)| match message {
+        PromptMessage::User { text, shown } => Some(Step::User { text, shown }),
         PromptMessage::Assistant { text, tool_calls, provider_metadata } => {
             let results = messages.iter().skip(at + 1).map_while(result).collect();
             let answered = answered(tool_calls, results);

@@ -73,7 +73,10 @@ fn only_pictures(message: &Value) -> bool {
     let pair = |pair: &[Value]| {
         CAPTION.is_match(pair[0]["text"].as_str().unwrap_or_default()) && pair[1]["type"] != "text"
     };
-    message["role"] == "user" && !parts.is_empty() && parts.len() % 2 == 0 && parts.chunks(2).all(pair)
+    message["role"] == "user"
+        && !parts.is_empty()
+        && parts.len().is_multiple_of(2)
+        && parts.chunks(2).all(pair)
 }
 
 fn message(message: &Value, at: &str) -> Result<(), String> {
@@ -173,7 +176,7 @@ fn content(content: &Value, role: &str, at: &str) -> Result<(), String> {
 
 fn picture(url: &str) -> bool {
     let is_ours = |mime: &&str| url.starts_with(&format!("data:{mime};base64,"));
-    url.starts_with("http") || PICTURES.iter().any(|mime| is_ours(&mime))
+    url.starts_with("http") || PICTURES.iter().any(|mime| is_ours(mime))
 }
 
 fn tools(tools: &Value) -> Result<(), String> {
