@@ -176,7 +176,7 @@ fn content(content: &Value, role: &str, at: &str) -> Result<(), String> {
 
 fn picture(url: &str) -> bool {
     let is_ours = |mime: &&str| url.starts_with(&format!("data:{mime};base64,"));
-    url.starts_with("http") || PICTURES.iter().any(|mime| is_ours(mime))
+    url.starts_with("http") || PICTURES.iter().any(is_ours)
 }
 
 fn tools(tools: &Value) -> Result<(), String> {
