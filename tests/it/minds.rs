@@ -23,6 +23,7 @@ use photothread::{
 };
 use regex::Regex;
 use serde_json::Value;
+use std::ops::Deref;
 
 /// Ann, the bot and its model.
 struct Stage {
@@ -66,12 +67,25 @@ impl Stage {
     }
 
     /// The same, and what is left once the bot has stopped: by then every send is written back.
-    async fn at_rest(self) -> (Store, Vec<Message>) {
+    async fn at_rest(self) -> (AtRest, Vec<Message>) {
         assert_eq!(self.model.refusals(), [""; 0]);
         self.bot.stop().await;
         let store = self.settings.store().await;
         let rows = rows_of(&store, &self.ann).await;
-        (store, rows)
+        (AtRest { store, _home: self.settings }, rows)
+    }
+}
+
+/// The store of a bot that has stopped. Its folder is there as long as somebody looks into it.
+struct AtRest {
+    store: Store,
+    _home: Settings,
+}
+
+impl Deref for AtRest {
+    type Target = Store;
+    fn deref(&self) -> &Store {
+        &self.store
     }
 }
 
