@@ -132,7 +132,7 @@ async fn an_answer_that_breaks_off_after_it_was_shown_is_not_silently_begun_agai
 }
 
 async fn falls_silent(spoken: Spoken) {
-    let told = told_while(spoken, Answer::Silence("I am going to ".into())).await;
+    let told = told_with(spoken, Answer::Silence("I am going to ".into()), &[IMPATIENT]).await;
     match spoken.speech {
         Speech::InPieces => assert_eq!(told.asked, 1, "what was shown is not said again in other words"),
         Speech::Whole => assert_eq!(told.sentence, AWAY),
