@@ -50,6 +50,7 @@ async fn a_reply_to_a_message_that_is_still_being_written_belongs_to_its_answer(
     stage.settings.until_looked_at(&stage.world).await;
     last.open();
     assert_eq!(stage.ann.next_message().await.reply_to, Some(reply.message_id));
+    stage.settings.until_settled(&stage.world).await;
     let (_, rows) = stage.at_rest().await;
     let [question, answer, reply, _] = &rows[..] else { panic!("{rows:#?}") };
     assert_eq!(answer.interface_message_id, Some(draft.message_id.to_string()));
@@ -228,10 +229,9 @@ async fn an_edit_whose_answer_was_lost_is_made_again() {
     stage.ann.says("what is it?").await;
     first.open();
     let draft = stage.ann.next_message().await;
-    stage.world.next("editMessageText").answers(502);
     stage.world.next("editMessageText").loses_its_answer();
     last.open();
-    stage.world.wait_for_calls("editMessageText", 3).await;
+    stage.world.wait_for_calls("editMessageText", 2).await;
     stage.settings.until_settled(&stage.world).await;
     assert_eq!(stage.world.texts_of(&draft), ["A pelican …", "A pelican on a pier."]);
     let (store, rows) = stage.at_rest().await;
