@@ -87,8 +87,8 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
 
     let mut tasks = JoinSet::new();
     supervise(&mut tasks, "agent", move || engine.clone().run());
-    let store_for_upkeep = store.clone();
-    supervise(&mut tasks, "upkeep", move || upkeep(store_for_upkeep.clone()));
+    let for_upkeep = prints.clone();
+    supervise(&mut tasks, "upkeep", move || upkeep(for_upkeep.clone()));
 
     let page = match config.web.listen {
         Some(address) => {
@@ -319,9 +319,12 @@ where
     });
 }
 
-async fn upkeep(store: Store) {
+async fn upkeep(prints: Prints) {
     loop {
-        if let Err(error) = store.prune_inbox(Utc::now() - INBOX_KEPT).await {
+        if let Err(error) = prints.sweep().await {
+            error!(%error, "deleted files could not be removed");
+        }
+        if let Err(error) = prints.store.prune_inbox(Utc::now() - INBOX_KEPT).await {
             error!(%error, "old updates could not be forgotten");
         }
         tokio::time::sleep(Duration::from_secs(3600)).await;

@@ -266,6 +266,7 @@ async fn add(
         match engine.store.add_message_with(&message, &made).await {
             Ok(id) => {
                 stored.push(Message { internal_id: id, body: message });
+                engine.turns.changed(&turn.conversation);
                 return Ok(());
             }
             Err(StoreError::Unavailable(error)) => warn!(%error, "a step waits for the database"),

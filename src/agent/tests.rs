@@ -90,6 +90,8 @@ async fn says(store: &Store, place: &Conversation, shown_id: &str, text: &str) -
         inbox_ids: Vec::new(),
         messages: vec![FiledMessage { message, attachments: Vec::new() }],
         thread_root: None,
+        session: None,
+        echo: Vec::new(),
         wants_turn: WantsTurn::Yes,
     };
     store.file(&filing).await.unwrap().turn.unwrap()

@@ -27,6 +27,7 @@ pub struct Progress {
 }
 
 struct RunningTurn {
+    conversation: Conversation,
     token: CancellationToken,
     progress: watch::Sender<Progress>,
 }
@@ -35,13 +36,16 @@ pub struct Turns {
     store: Store,
     wake: Notify,
     events: broadcast::Sender<TurnEvent>,
+    /// Apart from the events, because it happens with every step and only watchers care.
+    changes: broadcast::Sender<Conversation>,
     running: Mutex<HashMap<TurnId, RunningTurn>>,
 }
 
 impl Turns {
     pub fn new(store: Store) -> Self {
         let (events, _) = broadcast::channel(1024);
-        Self { store, wake: Notify::new(), events, running: Mutex::default() }
+        let (changes, _) = broadcast::channel(1024);
+        Self { store, wake: Notify::new(), events, changes, running: Mutex::default() }
     }
 
     /// A turn was filed: look.
@@ -49,8 +53,18 @@ impl Turns {
         self.wake.notify_one();
     }
 
+    /// Something is new in a conversation, for whoever watches it.
+    pub fn changed(&self, conversation: &Conversation) {
+        let _ = self.changes.send(conversation.clone());
+    }
+
     pub(super) async fn woken(&self) {
         self.wake.notified().await;
+    }
+
+    /// Conversations in which something is new: a message, a step, a name.
+    pub fn changes(&self) -> broadcast::Receiver<Conversation> {
+        self.changes.subscribe()
     }
 
     pub fn events(&self) -> broadcast::Receiver<TurnEvent> {
@@ -60,14 +74,24 @@ impl Turns {
     /// Stops everything that runs or waits in a conversation; says whether there was anything.
     pub async fn cancel(&self, place: &Conversation) -> Result<bool, StoreError> {
         let cancelled = self.store.cancel_turns(place).await?;
-        for id in &cancelled {
+        self.stop(&cancelled, place);
+        Ok(!cancelled.is_empty())
+    }
+
+    /// Stops these turns, which are over as far as the store is concerned.
+    pub fn stop(&self, turns: &[TurnId], place: &Conversation) {
+        for id in turns {
             if let Some(turn) = self.running().get(id) {
                 turn.token.cancel();
             }
             // Waiting turns end here: nobody else will say so.
             self.tell(TurnEvent::Ended { turn: *id, conversation: place.clone() });
         }
-        Ok(!cancelled.is_empty())
+    }
+
+    /// The turn of this conversation that runs here, if one does.
+    pub fn running_in(&self, place: &Conversation) -> Option<TurnId> {
+        self.running().iter().find(|(_, turn)| turn.conversation == *place).map(|(id, _)| *id)
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<TurnId, RunningTurn>> {
@@ -76,7 +100,11 @@ impl Turns {
 
     pub(super) fn begin(&self, turn: TurnId, conversation: &Conversation) -> CancellationToken {
         let token = CancellationToken::new();
-        let running = RunningTurn { token: token.clone(), progress: watch::Sender::default() };
+        let running = RunningTurn {
+            conversation: conversation.clone(),
+            token: token.clone(),
+            progress: watch::Sender::default(),
+        };
         self.running().insert(turn, running);
         self.tell(TurnEvent::Started { turn, conversation: conversation.clone() });
         token

@@ -1,6 +1,7 @@
 //! Files: bytes in the object store under a key made from their content, and what is known of them.
 //! Blob first, then row: a row never points at nothing.
 
+mod deletion;
 pub mod markers;
 pub mod mime;
 mod objects;
@@ -17,7 +18,9 @@ use crate::{
 };
 use bytes::Bytes;
 use chrono::Utc;
+use deletion::Arrivals;
 use sha2::{Digest, Sha256};
+use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -90,11 +93,12 @@ pub struct Attachments {
     store: Store,
     objects: Objects,
     limits: Limits,
+    arrivals: Arc<Arrivals>,
 }
 
 impl Attachments {
     pub fn new(store: Store, objects: Objects, limits: Limits) -> Self {
-        Self { store, objects, limits }
+        Self { store, objects, limits, arrivals: Arc::default() }
     }
 
     pub fn limits(&self) -> Limits {
@@ -156,7 +160,9 @@ impl Attachments {
         let mime_type = mime::sniff_mime(&bytes, named);
         let shape = imaging::probe(&bytes).ok();
         let object_key = format!("sha256/{}/{sha256}", &sha256[..2]);
-        self.objects.put(&object_key, bytes).await?;
+        self.arrivals
+            .arrive(&object_key, promise.attachment_id, self.objects.put(&object_key, bytes))
+            .await?;
         Ok(Attachment {
             filename: named.map_or_else(|| default_name(mime_type), str::to_owned),
             mime_type: mime_type.to_owned(),

@@ -86,6 +86,15 @@ impl Objects {
         Ok(self.inner.get(&Path::from(key)).await?.bytes().await?)
     }
 
+    /// Removes the bytes; it is fine if they are gone already.
+    pub async fn delete(&self, key: &str) -> Result<(), ObjectError> {
+        self.check_folder().await?;
+        match self.inner.delete(&Path::from(key)).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(other) => Err(other.into()),
+        }
+    }
+
     /// A folder that is gone takes all files with it, like a disk that is not mounted: none of them is missing,
     /// and it is not ours to make anew.
     async fn check_folder(&self) -> Result<(), ObjectError> {

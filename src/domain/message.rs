@@ -1,6 +1,6 @@
 //! One row of the history: something a person, the agent or a tool said.
 
-use super::{AttachmentId, Conversation, MessageId, ReplyTo, SessionId, TurnId, UserId};
+use super::{AttachmentId, Conversation, MessageId, Reference, ReplyTo, SessionId, TurnId, UserId};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -64,6 +64,10 @@ pub struct NewMessage {
     pub error: Option<String>,
     /// What this message answers, as the person pointed at it.
     pub reply: Option<ReplyTo>,
+    /// Where what it says comes from.
+    pub refs: Vec<Reference>,
+    /// `group:value` or a plain word.
+    pub tags: Vec<String>,
     /// Shared by the messages of one album.
     pub album_id: Option<String>,
     /// In order; for tool results, what the tool made.
@@ -71,6 +75,11 @@ pub struct NewMessage {
 }
 
 impl NewMessage {
+    /// Said by a person or the agent: what people would count in the chat. Tools and calls of them are not.
+    pub fn is_said(&self) -> bool {
+        self.role != Role::Tool && self.tool_calls.is_empty()
+    }
+
     /// A bare message; fill in what else is known with struct update syntax.
     pub fn new(
         conversation: Conversation,
@@ -95,6 +104,8 @@ impl NewMessage {
             reasoning_info: None,
             provider_metadata: None,
             error: None,
+            refs: Vec::new(),
+            tags: Vec::new(),
             reply: None,
             album_id: None,
             attachments: Vec::new(),

@@ -30,4 +30,6 @@ pub struct Session {
     pub message_count: i64,
     pub created_at: DateTime<Utc>,
     pub last_activity: DateTime<Utc>,
+    /// Goes up with every change to its messages.
+    pub revision: i64,
 }

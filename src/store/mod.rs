@@ -69,7 +69,9 @@ verbs! {
         read messages_of_turn(turn: TurnId) -> Vec<Message>;
         read inputs_of_turn(turn: TurnId) -> Vec<Message>;
         read messages_of_album(place: &Conversation, album: &str) -> Vec<Message>;
-        read messages_of_session(session: SessionId) -> Vec<Message>;
+        read messages_of_session(session: SessionId, before: Option<MessageId>, limit: Option<i64>, detail: Detail) -> Vec<Message>;
+        read messages_after(session: SessionId, after: MessageId, limit: i64) -> Vec<Message>;
+        read last_message(session: SessionId) -> Option<MessageId>;
         write set_interface_id(id: MessageId, shown_id: &str) -> ();
         write edit_message(place: &Conversation, shown_id: &str, content: &str) -> bool;
     }
@@ -87,8 +89,24 @@ verbs! {
         write ensure_session(place: &Conversation, user: &UserId) -> SessionId;
         read session(id: SessionId) -> Option<Session>;
         read current_session(place: &Conversation) -> Option<Session>;
-        read sessions_of(user: &UserId, limit: i64, offset: i64) -> Vec<Session>;
+        write open_session(user: &UserId, title: &str) -> Session;
+        write rename_session(id: SessionId, title: &str) -> bool;
         write retitle_session(id: SessionId, from: &str, to: &str) -> bool;
+    }
+    session_list {
+        read sessions(filter: &SessionFilter, limit: i64, offset: i64) -> SessionList;
+    }
+    members {
+        write add_member(place: &Conversation, user: &UserId) -> ();
+        write remove_member(place: &Conversation, user: &UserId) -> ();
+        read is_member(place: &Conversation, user: &UserId) -> bool;
+    }
+    deletion {
+        write delete_session(id: SessionId) -> Option<DeletedSession>;
+        write delete_attachment(id: AttachmentId) -> bool;
+        read doomed_objects(limit: i64) -> Vec<Doomed>;
+        read object_in_use(object_key: &str) -> bool;
+        write forget_doomed(ids: &[AttachmentId]) -> ();
     }
     people {
         read owners(interface: InterfaceType) -> Vec<UserId>;

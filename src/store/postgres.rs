@@ -8,6 +8,15 @@ pub const CLAIM: &str = "FOR UPDATE SKIP LOCKED";
 /// A turn is not started while something joins it, nor joined while it is being started.
 pub const JOIN: &str = "FOR UPDATE OF t";
 
+/// Sessions in which somebody said these words, the end of which follows.
+pub const SAID: &str = "SELECT m.session_id FROM message_history m WHERE m.role <> 'tool' \
+     AND to_tsvector('simple', left(m.content, 100000)) @@ to_tsquery('simple', ";
+
+/// Words as the full text index asks for them: all of them, each perhaps only the beginning of one.
+pub fn all_of(words: &[String]) -> String {
+    words.iter().map(|word| format!("'{word}':*")).collect::<Vec<_>>().join(" & ")
+}
+
 /// From here to the end of the transaction nobody else does the thing of this name.
 pub async fn alone(conn: &mut Conn, name: &str) -> Result<(), super::StoreError> {
     sqlx::query::<Db>("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))")
@@ -19,18 +28,26 @@ pub async fn alone(conn: &mut Conn, name: &str) -> Result<(), super::StoreError>
 
 #[path = "queries/attachments.rs"]
 pub mod attachments;
+#[path = "queries/deletion.rs"]
+pub mod deletion;
 #[path = "queries/drafts.rs"]
 pub mod drafts;
 #[path = "queries/history.rs"]
 pub mod history;
 #[path = "queries/inbox.rs"]
 pub mod inbox;
+#[path = "queries/labels.rs"]
+pub mod labels;
+#[path = "queries/members.rs"]
+pub mod members;
 #[path = "queries/outbox.rs"]
 pub mod outbox;
 #[path = "queries/people.rs"]
 pub mod people;
 #[path = "queries/rows.rs"]
 pub mod rows;
+#[path = "queries/session_list.rs"]
+pub mod session_list;
 #[path = "queries/sessions.rs"]
 pub mod sessions;
 #[path = "queries/turns.rs"]

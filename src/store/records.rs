@@ -1,8 +1,8 @@
 //! What goes in and out of the store's verbs and is not a domain type of its own.
 
 use crate::domain::{
-    Attachment, AttachmentId, Conversation, Message, MessageId, NewMessage, PlannedSend, SendKind, Turn,
-    TurnId, TurnState, UserId,
+    Attachment, AttachmentId, Conversation, Message, MessageId, NewMessage, PlannedSend, SendKind, Session,
+    SessionId, Turn, TurnId, TurnState, UserId,
 };
 use chrono::{DateTime, NaiveDate, Utc};
 use serde_json::Value;
@@ -67,6 +67,10 @@ pub struct Filing {
     pub messages: Vec<FiledMessage>,
     /// The thread they go to; none starts a new one.
     pub thread_root: Option<Message>,
+    /// The session a new thread goes to; none is the conversation's newest.
+    pub session: Option<SessionId>,
+    /// What the conversation's own interface is told of messages that came in by another.
+    pub echo: Vec<PlannedSend>,
     pub wants_turn: WantsTurn,
 }
 
@@ -197,4 +201,59 @@ pub struct Used {
     pub cost_micros: i64,
     /// How many of the requests are not in the cost, because nobody knows their price.
     pub unpriced: i64,
+}
+
+/// Which sessions are wanted. Nothing set is all there are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionFilter {
+    /// Only those of conversations this person takes part in.
+    pub seen_by: Option<UserId>,
+    /// Only those this person began.
+    pub user: Option<UserId>,
+    /// Only those with a message that has this tag.
+    pub tag: Option<String>,
+    /// Only those with a message that refers to this.
+    pub reference: Option<String>,
+    /// Only those with a message, or a title, in which all of these stand: letters and digits only.
+    pub words: Vec<String>,
+}
+
+impl SessionFilter {
+    /// The words of what a person typed to search for.
+    pub fn words_of(typed: &str) -> Vec<String> {
+        let words = typed.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.map(str::to_lowercase).take(16).collect()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionList {
+    pub sessions: Vec<Session>,
+    /// How many there are in all.
+    pub total: i64,
+}
+
+/// What was deleted with a session and still has to be stopped.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeletedSession {
+    pub conversation: Conversation,
+    /// Turns that waited or ran.
+    pub turns: Vec<TurnId>,
+}
+
+/// Bytes in the object store whose row is gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doomed {
+    pub attachment_id: AttachmentId,
+    pub object_key: String,
+    pub sha256: String,
+}
+
+/// Which messages of a session are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// What people and the agent said.
+    Said,
+    /// Calls of tools and their results, too.
+    WithTools,
 }

@@ -16,11 +16,13 @@ const SQLITE: Migrations = &[
     (1, "core", include_str!("../../migrations/sqlite/0001_core.sql")),
     (2, "usage", include_str!("../../migrations/sqlite/0002_usage.sql")),
     (3, "drafts", include_str!("../../migrations/sqlite/0003_drafts.sql")),
+    (4, "web", include_str!("../../migrations/sqlite/0004_web.sql")),
 ];
 const POSTGRES: Migrations = &[
     (1, "core", include_str!("../../migrations/postgres/0001_core.sql")),
     (2, "usage", include_str!("../../migrations/postgres/0002_usage.sql")),
     (3, "drafts", include_str!("../../migrations/postgres/0003_drafts.sql")),
+    (4, "web", include_str!("../../migrations/postgres/0004_web.sql")),
 ];
 
 pub(super) fn sqlite() -> Migrator {

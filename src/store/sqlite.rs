@@ -7,24 +7,41 @@ pub type Db = sqlx::sqlite::Sqlite;
 pub const CLAIM: &str = "";
 pub const JOIN: &str = "";
 
+/// Sessions in which somebody said these words, the end of which follows.
+pub const SAID: &str = "SELECT m.session_id FROM message_text t JOIN message_history m ON m.internal_id = t.rowid \
+     WHERE message_text MATCH (";
+
+/// Words as the full text index asks for them: all of them, each perhaps only the beginning of one.
+pub fn all_of(words: &[String]) -> String {
+    words.iter().map(|word| format!("\"{word}\"*")).collect::<Vec<_>>().join(" ")
+}
+
 pub async fn alone(_: &mut Conn, _: &str) -> Result<(), super::StoreError> {
     Ok(())
 }
 
 #[path = "queries/attachments.rs"]
 pub mod attachments;
+#[path = "queries/deletion.rs"]
+pub mod deletion;
 #[path = "queries/drafts.rs"]
 pub mod drafts;
 #[path = "queries/history.rs"]
 pub mod history;
 #[path = "queries/inbox.rs"]
 pub mod inbox;
+#[path = "queries/labels.rs"]
+pub mod labels;
+#[path = "queries/members.rs"]
+pub mod members;
 #[path = "queries/outbox.rs"]
 pub mod outbox;
 #[path = "queries/people.rs"]
 pub mod people;
 #[path = "queries/rows.rs"]
 pub mod rows;
+#[path = "queries/session_list.rs"]
+pub mod session_list;
 #[path = "queries/sessions.rs"]
 pub mod sessions;
 #[path = "queries/turns.rs"]

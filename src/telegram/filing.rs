@@ -122,6 +122,7 @@ async fn try_file(telegram: &Telegram, conversation_id: &str, sender_id: &str) -
     let filing = compose(telegram, &scope, batch, files).await?;
     let filed = telegram.store.file(&filing).await?;
     info!(conversation = %place, messages = filed.messages.len(), turn = filed.turn.is_some(), "filed a batch");
+    telegram.turns.changed(&place);
     if filed.turn.is_some() {
         telegram.turns.wake();
     }
@@ -247,6 +248,8 @@ async fn compose(
         wants_turn: if addressed && !messages.is_empty() { WantsTurn::Yes } else { WantsTurn::No },
         messages,
         thread_root,
+        session: None,
+        echo: Vec::new(),
     })
 }
 
@@ -324,6 +327,8 @@ async fn file_never_seen(
         inbox_ids: Vec::new(),
         messages: vec![FiledMessage { message, attachments: vec![attachment] }],
         thread_root: None,
+        session: None,
+        echo: Vec::new(),
         wants_turn: WantsTurn::No,
     };
     telegram.store.file(&filing).await.map(drop)

@@ -100,6 +100,13 @@ impl Prints {
         Ok(printed)
     }
 
+    /// Removes the bytes of deleted files, and what is remembered of how they looked.
+    pub async fn sweep(&self) -> Result<(), ToolError> {
+        let gone = self.attachments.sweep().await?;
+        self.darkroom.views().forget(&gone);
+        Ok(())
+    }
+
     /// A small copy to look at, made once for all who ask.
     pub async fn view(&self, file: &Attachment, view: &View) -> Result<Viewed, ToolError> {
         let make = async { Ok(self.make_view(file, *view).await?.into()) };

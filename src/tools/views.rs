@@ -95,6 +95,18 @@ impl Views {
         asking.cell.get_or_try_init(|| make).await.cloned()
     }
 
+    /// Forgets every view of these contents.
+    pub(super) fn forget(&self, contents: &[String]) {
+        let mut kept = self.lock();
+        let gone: Vec<Key> =
+            kept.views.keys().filter(|key| contents.contains(&key.content)).cloned().collect();
+        for key in gone {
+            if let Some(entry) = kept.views.remove(&key) {
+                kept.bytes -= entry.bytes;
+            }
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }

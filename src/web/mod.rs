@@ -1,11 +1,15 @@
 //! The local page: upload a photo, ask for an edit, see the result, reply to any picture. It enters the walk where
 //! Telegram does, at the filing of messages, and shows what the history holds.
 
+mod api;
+mod extract;
 mod files;
 mod guard;
 mod markdown;
 mod page;
 mod post;
+mod problem;
+mod viewer;
 
 use crate::{
     agent::{Routes, Turns},
@@ -23,6 +27,7 @@ use axum::{
 use std::{net::SocketAddr, sync::Arc};
 use tokio::net::TcpListener;
 use tracing::error;
+use utoipa_swagger_ui::SwaggerUi;
 
 /// What the page needs of the rest.
 pub struct Site {
@@ -65,7 +70,10 @@ pub async fn bind(address: SocketAddr, site: Site) -> Result<Server, BindError> 
     let listener = TcpListener::bind(address).await.map_err(trouble)?;
     let bound = listener.local_addr().map_err(trouble)?;
     let most = site.attachments.limits().max_file_bytes.saturating_mul(MOST_FILES);
+    let (api, description) = api::routes();
     let router = Router::new()
+        .merge(api)
+        .merge(SwaggerUi::new("/docs").url("/openapi.json", description))
         .route("/", get(page::show).post(post::message))
         .route("/new", post(post::new_conversation))
         .route("/attachments/{id}", get(files::attachment))

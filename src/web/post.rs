@@ -2,7 +2,7 @@
 
 use super::{Site, local_conversation, local_user};
 use crate::{
-    access::Scope,
+    access::Viewer,
     agent::TurnEvent,
     attachments::{NewFile, markers},
     domain::{Attachment, AttachmentId, Message, MessageId, NewMessage, ReplyTo, Role, SessionId, TurnId},
@@ -111,7 +111,9 @@ async fn read(mut multipart: Multipart) -> Result<Form, Trouble> {
 
 /// One message per file, the words on the first, as Telegram sends albums.
 async fn file(site: &Site, form: Form) -> Result<Option<TurnId>, Trouble> {
-    let scope = Scope::local(local_conversation());
+    let Some(scope) = Viewer::local().enter(&site.store, &local_conversation()).await? else {
+        return Err(Trouble::Ours);
+    };
     let root = match form.reply_to {
         Some(id) => site.store.message(id).await?.filter(|m| m.conversation == *scope.conversation()),
         None => None,
@@ -158,6 +160,8 @@ async fn file(site: &Site, form: Form) -> Result<Option<TurnId>, Trouble> {
         inbox_ids: Vec::new(),
         messages: messages.collect(),
         thread_root: root,
+        session: None,
+        echo: Vec::new(),
         wants_turn: WantsTurn::Yes,
     };
     Ok(site.store.file(&filing).await?.turn)

@@ -92,7 +92,10 @@ impl Deref for AtRest {
 async fn rows_of(store: &Store, person: &Person) -> Vec<Message> {
     let place = Conversation::telegram(person.chat_id);
     let session = store.current_session(&place).await.unwrap().expect("a session");
-    store.messages_of_session(session.session_id).await.unwrap()
+    store
+        .messages_of_session(session.session_id, None, None, photothread::store::Detail::WithTools)
+        .await
+        .unwrap()
 }
 
 /// The text of a message in a request, its parts joined by lines; pixels become `[pixels]`.

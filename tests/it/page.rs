@@ -50,7 +50,10 @@ impl Page {
         let store = self.settings.store().await;
         let place = Conversation::new(InterfaceType::Web, "local");
         let session = store.current_session(&place).await.unwrap().expect("a session");
-        store.messages_of_session(session.session_id).await.unwrap()
+        store
+            .messages_of_session(session.session_id, None, None, photothread::store::Detail::WithTools)
+            .await
+            .unwrap()
     }
 
     async fn picture(&self, id: &str) -> image::DynamicImage {

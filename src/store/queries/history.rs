@@ -1,13 +1,13 @@
 //! Messages: adding them, finding them by what a person replies to, and reading them back as a prompt needs them.
 
 use super::{
-    Conn, Db, attachments,
+    Conn, Db, attachments, labels,
     rows::{self, MESSAGE},
     sessions,
 };
 use crate::{
     domain::{AttachmentId, Conversation, Message, MessageId, NewMessage, Role, SessionId, TurnId},
-    store::{Found, StoreError},
+    store::{Detail, Found, StoreError},
 };
 use chrono::{DateTime, Utc};
 use sqlx::{AssertSqlSafe, Row as _};
@@ -18,8 +18,8 @@ pub async fn add_message(conn: &mut Conn, message: &NewMessage) -> Result<Messag
     let row = sqlx::query::<Db>(
         "INSERT INTO message_history (interface_type, conversation_id, session_id, interface_message_id, turn_id, \
          thread_root_id, timestamp, role, content, tool_calls, tool_call_id, tool_name, agent_id, user_id, \
-         reasoning_info, provider_metadata, error, reply, album_id) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) \
+         reasoning_info, provider_metadata, error, reply, album_id, refs, tags) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21) \
          RETURNING internal_id",
     )
     .bind(m.conversation.interface.as_str())
@@ -41,6 +41,8 @@ pub async fn add_message(conn: &mut Conn, message: &NewMessage) -> Result<Messag
     .bind(m.error.as_deref().map(rows::clean))
     .bind(m.reply.as_ref().map(rows::clean_json).transpose()?)
     .bind(&m.album_id)
+    .bind((!m.refs.is_empty()).then(|| rows::clean_json(&m.refs)).transpose()?)
+    .bind((!m.tags.is_empty()).then(|| rows::clean_json(&m.tags)).transpose()?)
     .fetch_one(&mut *conn)
     .await?;
     let id: i64 = row.try_get("internal_id")?;
@@ -49,6 +51,7 @@ pub async fn add_message(conn: &mut Conn, message: &NewMessage) -> Result<Messag
         let carried_by = (m.role == Role::User).then_some(m.interface_message_id.as_ref()).flatten();
         attachments::link(conn, MessageId(id), position, *attachment, carried_by).await?;
     }
+    labels::note(conn, MessageId(id), m).await?;
     sessions::count_message(conn, m).await?;
     Ok(MessageId(id))
 }
@@ -202,12 +205,58 @@ pub async fn messages_of_album(
     Ok(rows::messages(rows)?)
 }
 
-/// Everything of one session, oldest first.
-pub async fn messages_of_session(conn: &mut Conn, session: SessionId) -> Result<Vec<Message>, StoreError> {
-    let sql =
-        format!("SELECT {MESSAGE} FROM message_history m WHERE m.session_id = $1 ORDER BY m.internal_id");
-    let rows = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(session.to_string()).fetch_all(conn).await?;
+/// The messages of one session before this one, of those the newest, oldest first. Without a limit, all.
+pub async fn messages_of_session(
+    conn: &mut Conn,
+    session: SessionId,
+    before: Option<MessageId>,
+    limit: Option<i64>,
+    detail: Detail,
+) -> Result<Vec<Message>, StoreError> {
+    let sql = format!(
+        "SELECT {MESSAGE} FROM message_history m WHERE m.session_id = $1 AND m.internal_id < $2 \
+         AND ($4 OR (m.role <> 'tool' AND (m.tool_calls IS NULL OR CAST(m.tool_calls AS TEXT) = '[]'))) \
+         ORDER BY m.internal_id DESC LIMIT $3"
+    );
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
+        .bind(session.to_string())
+        .bind(before.map_or(i64::MAX, |id| id.0))
+        .bind(limit.unwrap_or(i64::MAX))
+        .bind(detail == Detail::WithTools)
+        .fetch_all(conn)
+        .await?;
+    let mut messages = rows::messages(rows)?;
+    messages.reverse();
+    Ok(messages)
+}
+
+/// What came into a session after this message, oldest first.
+pub async fn messages_after(
+    conn: &mut Conn,
+    session: SessionId,
+    after: MessageId,
+    limit: i64,
+) -> Result<Vec<Message>, StoreError> {
+    let sql = format!(
+        "SELECT {MESSAGE} FROM message_history m WHERE m.session_id = $1 AND m.internal_id > $2 \
+         ORDER BY m.internal_id LIMIT $3"
+    );
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
+        .bind(session.to_string())
+        .bind(after.0)
+        .bind(limit)
+        .fetch_all(conn)
+        .await?;
     Ok(rows::messages(rows)?)
+}
+
+/// The newest message of a session.
+pub async fn last_message(conn: &mut Conn, session: SessionId) -> Result<Option<MessageId>, StoreError> {
+    let row = sqlx::query::<Db>("SELECT MAX(internal_id) AS last FROM message_history WHERE session_id = $1")
+        .bind(session.to_string())
+        .fetch_one(conn)
+        .await?;
+    Ok(row.try_get::<Option<i64>, _>("last")?.map(MessageId))
 }
 
 /// A message was sent: this is the id people see it under. An id that is taken (someone replied to the message

@@ -66,7 +66,7 @@ pub fn conversation(row: &Row) -> Result<Conversation, sqlx::Error> {
 /// Every column of a message, and the ids of what it carries.
 pub const MESSAGE: &str = "m.internal_id, m.interface_type, m.conversation_id, m.session_id, m.interface_message_id, \
      m.turn_id, m.thread_root_id, m.timestamp, m.role, m.content, m.tool_calls, m.tool_call_id, m.tool_name, \
-     m.agent_id, m.user_id, m.reasoning_info, m.provider_metadata, m.error, m.reply, m.album_id, \
+     m.agent_id, m.user_id, m.reasoning_info, m.provider_metadata, m.error, m.refs, m.tags, m.reply, m.album_id, \
      (SELECT string_agg(a.attachment_id, ',' ORDER BY a.position) FROM message_attachments a \
       WHERE a.internal_id = m.internal_id) AS attachment_ids";
 
@@ -90,6 +90,8 @@ pub fn message(row: &Row) -> Result<Message, sqlx::Error> {
             reasoning_info: json(row, "reasoning_info")?,
             provider_metadata: json(row, "provider_metadata")?,
             error: row.try_get("error")?,
+            refs: json(row, "refs")?.unwrap_or_default(),
+            tags: json(row, "tags")?.unwrap_or_default(),
             reply: json(row, "reply")?,
             album_id: row.try_get("album_id")?,
             attachments: id_list(row, "attachment_ids")?,
@@ -137,6 +139,7 @@ pub fn session(row: &Row) -> Result<Session, sqlx::Error> {
         message_count: row.try_get("message_count")?,
         created_at: row.try_get("created_at")?,
         last_activity: row.try_get("last_activity")?,
+        revision: row.try_get("revision")?,
     })
 }
 

@@ -1,13 +1,41 @@
 //! Sessions: the sittings of a conversation, each with a title, a count and a last activity.
 
-use super::{Conn, Db, alone, rows};
+use super::{Conn, Db, alone, members, rows};
 use crate::{
-    domain::{Conversation, NewMessage, Role, Session, SessionId, UserId},
+    domain::{Conversation, InterfaceType, NewMessage, Role, Session, SessionId, UserId},
     store::StoreError,
 };
-use chrono::Utc;
+use chrono::{DateTime, Utc};
 
 const PREVIEW_CHARS: usize = 120;
+
+/// A session of the page: a conversation of its own, which its person takes part in.
+pub async fn open_session(conn: &mut Conn, user: &UserId, title: &str) -> Result<Session, StoreError> {
+    let (id, now) = (SessionId::new(), Utc::now());
+    let place = Conversation::new(InterfaceType::Web, id.to_string());
+    add_session(conn, id, &place, user, now).await?;
+    rename_session(conn, id, title).await?;
+    session(conn, id).await?.ok_or(StoreError::AlreadyDone)
+}
+
+/// Gives a session another title. False if there is none.
+pub async fn rename_session(conn: &mut Conn, id: SessionId, title: &str) -> Result<bool, StoreError> {
+    let done = sqlx::query::<Db>("UPDATE session_metadata SET title = $2 WHERE session_id = $1")
+        .bind(id.to_string())
+        .bind(rows::clean(title))
+        .execute(conn)
+        .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// Something about the session's messages has changed.
+pub async fn touch_session(conn: &mut Conn, id: SessionId) -> Result<(), StoreError> {
+    sqlx::query::<Db>("UPDATE session_metadata SET revision = revision + 1 WHERE session_id = $1")
+        .bind(id.to_string())
+        .execute(conn)
+        .await?;
+    Ok(())
+}
 
 /// What `/new` does.
 pub async fn start_session(
@@ -16,7 +44,18 @@ pub async fn start_session(
     user: &UserId,
 ) -> Result<SessionId, StoreError> {
     let id = SessionId::new();
-    let now = Utc::now();
+    add_session(conn, id, place, user, Utc::now()).await?;
+    Ok(id)
+}
+
+/// Whoever begins a session takes part in its conversation.
+async fn add_session(
+    conn: &mut Conn,
+    id: SessionId,
+    place: &Conversation,
+    user: &UserId,
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
     sqlx::query::<Db>(
         "INSERT INTO session_metadata (session_id, interface_type, conversation_id, user_id, created_at, last_activity) \
          VALUES ($1, $2, $3, $4, $5, $5)",
@@ -26,9 +65,9 @@ pub async fn start_session(
     .bind(&place.id)
     .bind(&user.0)
     .bind(now)
-    .execute(conn)
+    .execute(&mut *conn)
     .await?;
-    Ok(id)
+    members::add_member(conn, place, user).await
 }
 
 pub async fn session(conn: &mut Conn, id: SessionId) -> Result<Option<Session>, StoreError> {
@@ -69,10 +108,11 @@ pub async fn ensure_session(
     }
 }
 
-/// Counts people's and the agent's messages, not the tools': the number people would count in the chat.
+/// Counts people's and the agent's messages, not the tools': the number people would count in the chat. Any of them
+/// is a change.
 pub async fn count_message(conn: &mut Conn, message: &NewMessage) -> Result<(), StoreError> {
-    if message.role == Role::Tool || !message.tool_calls.is_empty() {
-        return Ok(());
+    if !message.is_said() {
+        return touch_session(conn, message.session_id).await;
     }
     let preview: String = match message.role {
         Role::User => {
@@ -81,7 +121,7 @@ pub async fn count_message(conn: &mut Conn, message: &NewMessage) -> Result<(), 
         _ => String::new(),
     };
     sqlx::query::<Db>(
-        "UPDATE session_metadata SET message_count = message_count + 1, \
+        "UPDATE session_metadata SET message_count = message_count + 1, revision = revision + 1, \
          last_activity = CASE WHEN last_activity < $2 THEN $2 ELSE last_activity END, \
          first_message_preview = CASE WHEN first_message_preview = '' THEN $3 ELSE first_message_preview END \
          WHERE session_id = $1",
@@ -92,24 +132,6 @@ pub async fn count_message(conn: &mut Conn, message: &NewMessage) -> Result<(), 
     .execute(conn)
     .await?;
     Ok(())
-}
-
-/// A person's sessions, newest activity first.
-pub async fn sessions_of(
-    conn: &mut Conn,
-    user: &UserId,
-    limit: i64,
-    offset: i64,
-) -> Result<Vec<Session>, StoreError> {
-    let rows = sqlx::query::<Db>(
-        "SELECT * FROM session_metadata WHERE user_id = $1 ORDER BY last_activity DESC LIMIT $2 OFFSET $3",
-    )
-    .bind(&user.0)
-    .bind(limit)
-    .bind(offset)
-    .fetch_all(conn)
-    .await?;
-    Ok(rows.iter().map(rows::session).collect::<Result<_, _>>()?)
 }
 
 /// Gives a session another title, unless it has not this one any more: then somebody else named it.

@@ -1,7 +1,7 @@
 //! Turns: filed with the messages they answer, claimed one per conversation, finished with their sends.
 
 use super::{
-    CLAIM, Conn, Db, JOIN, attachments, history, inbox, outbox,
+    CLAIM, Conn, Db, JOIN, attachments, history, inbox, members, outbox,
     rows::{self, TURN},
     sessions,
 };
@@ -15,9 +15,10 @@ use sqlx::{AssertSqlSafe, QueryBuilder, Row as _};
 /// Messages, attachments, thread, turn and the closing of the inbox rows: at once or not at all.
 pub async fn file(conn: &mut Conn, filing: &Filing) -> Result<Filed, StoreError> {
     inbox::close_updates(conn, &filing.inbox_ids).await?;
-    let session = match &filing.thread_root {
-        Some(root) => root.session_id,
-        None => sessions::ensure_session(conn, &filing.conversation, &filing.user_id).await?,
+    let session = match (&filing.thread_root, filing.session) {
+        (Some(root), _) => root.session_id,
+        (None, Some(session)) => session,
+        (None, None) => sessions::ensure_session(conn, &filing.conversation, &filing.user_id).await?,
     };
     let mut root = filing.thread_root.as_ref().map(|message| message.root());
     let mut messages = Vec::new();
@@ -42,6 +43,10 @@ pub async fn file(conn: &mut Conn, filing: &Filing) -> Result<Filed, StoreError>
         (Some(root), WantsTurn::Yes) => Some(join_or_start(conn, filing, session, root, &messages).await?),
         _ => None,
     };
+    members::add_member(conn, &filing.conversation, &filing.user_id).await?;
+    if let (Some(turn), Some(first)) = (turn, messages.first()) {
+        outbox::queue(conn, &filing.conversation, Some((turn, *first)), None, &filing.echo).await?;
+    }
     Ok(Filed { messages, turn })
 }
 

@@ -81,7 +81,11 @@ pub async fn show(
 ) -> Result<impl IntoResponse, Trouble> {
     let place = local_conversation();
     let messages = match site.store.current_session(&place).await? {
-        Some(session) => site.store.messages_of_session(session.session_id).await?,
+        Some(session) => {
+            site.store
+                .messages_of_session(session.session_id, None, None, crate::store::Detail::WithTools)
+                .await?
+        }
         None => Vec::new(),
     };
     let ids: Vec<AttachmentId> = messages.iter().flat_map(|m| m.attachments.clone()).collect();

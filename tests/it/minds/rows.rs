@@ -88,6 +88,8 @@ async fn file_a_strange_turn(settings: &Settings, person: &Person, root: Message
         inbox_ids: Vec::new(),
         messages: Vec::new(),
         thread_root: Some(root),
+        session: None,
+        echo: Vec::new(),
         wants_turn: WantsTurn::Yes,
     };
     settings.store().await.file(&filing).await.unwrap();

@@ -4,7 +4,7 @@ use super::{Stage, said_by, tools};
 use crate::harness::{Answer, BotUnderTest, PATIENCE, Person, Settings, World, jpeg, user};
 use photothread::{
     domain::{Conversation, Session},
-    store::Store,
+    store::{SessionFilter, Store},
 };
 use serde_json::Value;
 
@@ -162,7 +162,7 @@ async fn a_second_conversation_of_a_chat_gets_a_title_of_its_own() {
         stage.ann.says("/new").await;
         stage.ann.next_message().await;
     }
-    let sessions = store.sessions_of(&photothread::domain::UserId("1001".into()), 10, 0).await.unwrap();
+    let sessions = store.sessions(&SessionFilter::default(), 10, 0).await.unwrap().sessions;
     let mut titles: Vec<&str> = sessions.iter().map(|session| session.title.as_str()).collect();
     titles.sort_unstable();
     assert_eq!(titles, ["", "Of herons", "Of pelicans"], "the newest has not begun");

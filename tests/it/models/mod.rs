@@ -88,7 +88,10 @@ impl Stage {
         let store = self.settings.store().await;
         let place = Conversation::telegram(self.ann.chat_id);
         let session = store.current_session(&place).await.unwrap().expect("a session");
-        store.messages_of_session(session.session_id).await.unwrap()
+        store
+            .messages_of_session(session.session_id, None, None, photothread::store::Detail::WithTools)
+            .await
+            .unwrap()
     }
 
     /// Nothing the model was sent was against its rules, and nobody else was asked.

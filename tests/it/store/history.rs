@@ -107,10 +107,10 @@ on_both! {
         }
         assert_eq!(texts(&store.inputs_of_turn(turn.turn_id).await.unwrap()), ["a", "b"]);
         assert_eq!(texts(&store.messages_of_turn(turn.turn_id).await.unwrap()), ["thinking", "done"]);
-        let session = store.messages_of_session(turn.session_id).await.unwrap();
+        let session = store.messages_of_session(turn.session_id, None, None, Detail::WithTools).await.unwrap();
         assert_eq!(texts(&session), ["a", "b", "thinking", "done"]);
         assert_eq!(store.messages_of_turn(TurnId::new()).await.unwrap(), []);
-        assert_eq!(store.messages_of_session(SessionId::new()).await.unwrap(), []);
+        assert_eq!(store.messages_of_session(SessionId::new(), None, None, Detail::WithTools).await.unwrap(), []);
     }
 
     async fn an_albums_messages_are_found_in_its_own_conversation(store: Store) {

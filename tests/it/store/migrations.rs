@@ -44,7 +44,7 @@ async fn the_store_reads_the_samples(store: Store) {
         store.attachment(&place, attachment).await.unwrap().unwrap().recipe.unwrap().tool,
         "crop_image"
     );
-    assert_eq!(store.sessions_of(&ann(), 10, 0).await.unwrap()[0].message_count, 2);
+    assert_eq!(store.sessions(&begun_by(&ann()), 10, 0).await.unwrap().sessions[0].message_count, 2);
     assert_eq!(store.owners(InterfaceType::Telegram).await.unwrap(), [ann()]);
     assert_eq!(store.unhandled_updates().await.unwrap().len(), 1);
     let used = store.usage_of(InterfaceType::Telegram, &ann(), long_ago().date_naive()).await.unwrap();

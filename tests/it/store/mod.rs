@@ -2,6 +2,7 @@
 //! Here are the macro that doubles a test and the small things the promises are told with.
 
 mod attachments;
+mod deletion;
 mod drafts;
 mod history;
 mod inbox;
@@ -12,6 +13,7 @@ mod people;
 mod plans;
 mod replies;
 mod round_trips;
+mod session_list;
 mod sessions;
 mod sqlite_settings;
 mod together;
@@ -25,7 +27,7 @@ use photothread::{
         Attachment, AttachmentId, AttachmentSource, Conversation, InterfaceType, NewMessage, PlannedSend,
         Role, SendKind, SessionId, UserId,
     },
-    store::{FiledMessage, Filing, NewUpdate, Store, WantsTurn},
+    store::{Detail, FiledMessage, Filing, NewUpdate, SessionFilter, Store, WantsTurn},
 };
 use serde_json::json;
 
@@ -139,8 +141,15 @@ fn filing(place: &Conversation, messages: Vec<FiledMessage>) -> Filing {
         inbox_ids: Vec::new(),
         messages,
         thread_root: None,
+        session: None,
+        echo: Vec::new(),
         wants_turn: WantsTurn::Yes,
     }
+}
+
+/// The sessions a person began.
+fn begun_by(user: &UserId) -> SessionFilter {
+    SessionFilter { user: Some(user.clone()), ..SessionFilter::default() }
 }
 
 fn update(key: &str) -> NewUpdate {

@@ -10,8 +10,9 @@ use std::{fs, path::Path};
 const SMALL_INDEXES: [&str; 4] = ["turn_open", "turn_running", "outbox_open", "outbox_unsure"];
 
 /// Statements that may take their time, by a part that is theirs alone, and why.
-const EXCUSED: [(&str, &str); 2] = [
+const EXCUSED: [(&str, &str); 3] = [
     ("DELETE FROM inbox WHERE state = 'done'", "the daily pruning, which keeps that table small"),
+    ("UPDATE inbox SET raw = ''", "a deletion, in a table that the pruning keeps small"),
     ("FROM people WHERE", "one row for each person who ever wrote"),
 ];
 
@@ -69,7 +70,7 @@ async fn no_statement_reads_a_growing_table_from_end_to_end() {
         "session_id = $1 AND internal_id < $2",
         "UNION ALL SELECT internal_id, NULL",
         "f.created_at >= $3",
-        "user_id = $1 ORDER BY last_activity",
+        "m.session_id = $1 AND m.internal_id > $2",
     ] {
         assert!(
             statements.iter().any(|sql| sql.replace("  ", " ").contains(known)),

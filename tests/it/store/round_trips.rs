@@ -2,7 +2,7 @@
 
 use super::*;
 use photothread::{
-    domain::{Message, MessageId, Recipe, ReplyTo, ToolCall, TurnId},
+    domain::{Message, MessageId, Recipe, Reference, ReplyTo, ToolCall, TurnId},
     store::StoreError,
 };
 use serde_json::Value;
@@ -45,6 +45,8 @@ on_both! {
                 attachment: Some(picture.attachment_id),
                 quote: Some(ODD.into()),
             }),
+            refs: vec![Reference { url: ODD.into(), title: Some(ODD.into()), bonus: Some(true), ..Reference::default() }],
+            tags: vec![ODD.into()],
             album_id: Some("album".into()),
             attachments: vec![picture.attachment_id],
         };
@@ -156,7 +158,7 @@ on_both! {
     async fn people_and_conversations_keep_their_odd_names(store: Store) {
         let (place, person) = (page(ODD), UserId(ODD.into()));
         let id = store.ensure_session(&place, &person).await.unwrap();
-        let listed = store.sessions_of(&person, 10, 0).await.unwrap();
+        let listed = store.sessions(&begun_by(&person), 10, 0).await.unwrap().sessions;
         assert_eq!((listed[0].session_id, &listed[0].conversation, &listed[0].user_id), (id, &place, &person));
     }
 }

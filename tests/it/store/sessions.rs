@@ -61,14 +61,14 @@ on_both! {
         let listed = |limit, offset| {
             let store = store.clone();
             async move {
-                let sessions = store.sessions_of(&ann(), limit, offset).await.unwrap();
+                let sessions = store.sessions(&begun_by(&ann()), limit, offset).await.unwrap().sessions;
                 sessions.iter().map(|s| s.session_id).collect::<Vec<_>>()
             }
         };
         assert_eq!(listed(10, 0).await, [ids[0], ids[2], ids[1]]);
         assert_eq!(listed(2, 1).await, [ids[2], ids[1]]);
         assert_eq!(listed(10, 3).await, []);
-        assert_eq!(store.sessions_of(&ann(), 1, 0).await.unwrap()[0].last_activity, soon);
+        assert_eq!(store.sessions(&begun_by(&ann()), 1, 0).await.unwrap().sessions[0].last_activity, soon);
     }
 
     async fn a_title_is_replaced_only_while_nobody_else_gave_another(store: Store) {

@@ -1,5 +1,9 @@
-//! Who may talk to the bot. Admission yields a `Scope`: the proof, asked for by every tool and every load of a
-//! file, that this person may touch this conversation and nothing else.
+//! Who may talk to the bot, and who may see what of it over HTTP. Admission yields a `Scope`: the proof, asked for by
+//! every tool and every load of a file, that this person may touch this conversation and nothing else.
+
+mod viewer;
+
+pub use viewer::{Standing, Viewer};
 
 use crate::{
     domain::{Conversation, InterfaceType, Turn, UserId},
@@ -28,7 +32,7 @@ impl Scope {
         Self { conversation: turn.conversation.clone(), user: turn.user_id.clone() }
     }
 
-    /// The person at this machine's own page.
+    #[cfg(test)]
     pub fn local(conversation: Conversation) -> Self {
         Self { conversation, user: UserId("local".into()) }
     }

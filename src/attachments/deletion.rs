@@ -1,0 +1,84 @@
+//! Bytes that nobody needs any more are removed, but never from under a file that is just being kept: the same content
+//! may be on its way in while an older file with it is deleted.
+
+use super::{AttachmentError, Attachments, ObjectError};
+use crate::{domain::AttachmentId, store::Doomed};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+use tokio::sync::RwLock;
+
+/// Bytes that are in the store for longer than this without a row will not get one.
+const ON_ITS_WAY: Duration = Duration::from_secs(600);
+/// How many are removed at a time.
+const AT_ONCE: i64 = 100;
+
+/// Bytes that were kept lately and whose row may be still to come.
+#[derive(Default)]
+pub struct Arrivals {
+    /// Held for reading while bytes come in, for writing while some are removed.
+    door: RwLock<()>,
+    lately: Mutex<HashMap<String, Vec<(AttachmentId, Instant)>>>,
+}
+
+impl Arrivals {
+    pub async fn arrive(
+        &self,
+        key: &str,
+        id: AttachmentId,
+        put: impl Future<Output = Result<(), ObjectError>>,
+    ) -> Result<(), ObjectError> {
+        let _coming_in = self.door.read().await;
+        put.await?;
+        let mut lately = self.lately();
+        lately.retain(|_, arrived| {
+            arrived.retain(|(_, at)| at.elapsed() < ON_ITS_WAY);
+            !arrived.is_empty()
+        });
+        lately.entry(key.to_owned()).or_default().push((id, Instant::now()));
+        Ok(())
+    }
+
+    /// Whether a file that is not one of the deleted may be about to use the bytes.
+    fn awaited_beside(&self, key: &str, deleted: &[Doomed]) -> bool {
+        let lately = self.lately();
+        let arrived = lately.get(key).into_iter().flatten();
+        let is_deleted = |id: &AttachmentId| deleted.iter().any(|object| object.attachment_id == *id);
+        arrived.into_iter().any(|(id, at)| !is_deleted(id) && at.elapsed() < ON_ITS_WAY)
+    }
+
+    fn lately(&self) -> MutexGuard<'_, HashMap<String, Vec<(AttachmentId, Instant)>>> {
+        self.lately.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Attachments {
+    /// Removes the bytes of deleted files that no other file has. Returns the hashes of what is gone.
+    pub async fn sweep(&self) -> Result<Vec<String>, AttachmentError> {
+        let mut gone = Vec::new();
+        loop {
+            let doomed = self.store.doomed_objects(AT_ONCE).await?;
+            let mut settled = Vec::new();
+            for object in &doomed {
+                let _alone = self.arrivals.door.write().await;
+                if self.store.object_in_use(&object.object_key).await? {
+                    settled.push(object.attachment_id);
+                    continue;
+                }
+                if self.arrivals.awaited_beside(&object.object_key, &doomed) {
+                    continue;
+                }
+                self.objects.delete(&object.object_key).await?;
+                gone.push(object.sha256.clone());
+                settled.push(object.attachment_id);
+            }
+            self.store.forget_doomed(&settled).await?;
+            // What is left over waits for the next time.
+            if settled.is_empty() || (doomed.len() as i64) < AT_ONCE {
+                return Ok(gone);
+            }
+        }
+    }
+}

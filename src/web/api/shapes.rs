@@ -1,0 +1,257 @@
+//! The JSON that goes out: sessions, entries of a history, files. Names are a contract.
+
+use crate::{
+    domain::{self, AttachmentId, InterfaceType, Message, Reference, Role},
+    store::Detail,
+};
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Session {
+    session_id: Uuid,
+    user_id: String,
+    title: String,
+    first_message_preview: String,
+    /// What people and the agent said; tools are not counted.
+    message_count: i64,
+    created_at: DateTime<Utc>,
+    last_activity: DateTime<Utc>,
+    #[schema(value_type = String, example = "web")]
+    interface_type: InterfaceType,
+}
+
+impl From<domain::Session> for Session {
+    fn from(session: domain::Session) -> Self {
+        Self {
+            session_id: session.session_id.0,
+            user_id: session.user_id.0,
+            title: session.title,
+            first_message_preview: session.first_message_preview,
+            message_count: session.message_count,
+            created_at: session.created_at,
+            last_activity: session.last_activity,
+            interface_type: session.conversation.interface,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Attachment {
+    pub attachment_id: Uuid,
+    filename: String,
+    /// From the bytes, never from the name.
+    mime_type: String,
+    size: i64,
+    /// Upright; only for pictures.
+    width: Option<i64>,
+    height: Option<i64>,
+    created_at: DateTime<Utc>,
+    /// Who made it: `user` or `tool`.
+    #[schema(value_type = String, example = "tool")]
+    source: domain::AttachmentSource,
+    description: Option<String>,
+    url: String,
+    /// Only for pictures.
+    thumbnail_url: Option<String>,
+    /// What it was made from.
+    parents: Vec<Uuid>,
+    recipe: Option<Recipe>,
+}
+
+/// How a picture was made from its parents.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct Recipe {
+    tool: String,
+    arguments: Value,
+}
+
+impl From<&domain::Attachment> for Attachment {
+    fn from(file: &domain::Attachment) -> Self {
+        let url = format!("/attachments/{}", file.attachment_id);
+        let picture = file.is_image() && file.width.is_some();
+        Self {
+            attachment_id: file.attachment_id.0,
+            filename: file.filename.clone(),
+            mime_type: file.mime_type.clone(),
+            size: file.size,
+            width: file.width,
+            height: file.height,
+            created_at: file.created_at,
+            source: file.source,
+            description: file.description.clone(),
+            thumbnail_url: picture.then(|| format!("{url}?size=320")),
+            url,
+            parents: file.parents.iter().map(|id| id.0).collect(),
+            recipe: file
+                .recipe
+                .as_ref()
+                .map(|made| Recipe { tool: made.tool.clone(), arguments: made.arguments.clone() }),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EntryRole {
+    User,
+    Assistant,
+    ToolCall,
+    Tool,
+}
+
+/// One entry of a history. A step of the agent that calls several tools is one entry for each call.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Entry {
+    pub role: EntryRole,
+    /// What was said; of a call, JSON with its `name` and `arguments`.
+    content: String,
+    timestamp: DateTime<Utc>,
+    pub internal_id: i64,
+    turn_id: Option<Uuid>,
+    #[serde(rename = "agent_id")]
+    agent_id: Option<String>,
+    #[serde(rename = "tool_call_id")]
+    tool_call_id: Option<String>,
+    #[serde(rename = "tool_name")]
+    tool_name: Option<String>,
+    pub attachments: Vec<Attachment>,
+    refs: Vec<Ref>,
+    tags: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reply_to: Option<ReplyTo>,
+    /// Shared by the messages of one album.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    album_id: Option<String>,
+    /// What the person was told about a file of this message that could not be kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    /// A tool that could not do it, or an answer that only tells what went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failed: Option<bool>,
+    /// How long a tool took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration_ms: Option<i64>,
+    /// What the model took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<Usage>,
+}
+
+/// Where something comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Ref {
+    /// A page on the web, `attachment:<uuid>` or `turn:<uuid>`.
+    pub url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_excerpt: Option<String>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bonus: Option<bool>,
+}
+
+impl From<&Reference> for Ref {
+    fn from(reference: &Reference) -> Self {
+        let Reference { url, title, content, key_excerpt, kind, bonus } = reference.clone();
+        Self { url, title, content, key_excerpt, kind, bonus }
+    }
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReplyTo {
+    internal_id: Option<i64>,
+    attachment_id: Option<Uuid>,
+    quote: Option<String>,
+}
+
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    model: Option<String>,
+    input_tokens: Option<i64>,
+    output_tokens: Option<i64>,
+    cost_usd: Option<f64>,
+}
+
+impl Usage {
+    fn of(info: &Value) -> Option<Self> {
+        let model = info["model"].as_str().map(str::to_owned);
+        let usage = Self {
+            input_tokens: info["input_tokens"].as_i64(),
+            output_tokens: info["output_tokens"].as_i64(),
+            cost_usd: info["cost_usd"].as_f64(),
+            model,
+        };
+        usage.model.is_some().then_some(usage)
+    }
+}
+
+/// The entries of one message: one, or one for each call. `files` are those its ids are looked up in.
+pub fn entries(message: &Message, files: &[domain::Attachment], detail: Detail) -> Vec<Entry> {
+    let entry = |role: EntryRole, content: String| Entry {
+        role,
+        content,
+        timestamp: message.timestamp,
+        internal_id: message.internal_id.0,
+        turn_id: message.turn_id.map(|id| id.0),
+        agent_id: message.agent_id.clone(),
+        tool_call_id: message.tool_call_id.clone(),
+        tool_name: message.tool_name.clone(),
+        attachments: attachments(&message.attachments, files),
+        refs: message.refs.iter().map(Ref::from).collect(),
+        tags: message.tags.clone(),
+        reply_to: message.reply.as_ref().map(|reply| ReplyTo {
+            internal_id: reply.message.map(|id| id.0),
+            attachment_id: reply.attachment.map(|id| id.0),
+            quote: reply.quote.clone(),
+        }),
+        album_id: message.album_id.clone(),
+        note: message.error.clone().filter(|_| role == EntryRole::User),
+        failed: (role != EntryRole::User && message.error.is_some()).then_some(true),
+        duration_ms: message.reasoning_info.as_ref().and_then(|info| info["duration_ms"].as_i64()),
+        usage: message.reasoning_info.as_ref().and_then(Usage::of),
+    };
+    match (message.role, detail) {
+        (Role::User, _) => vec![entry(EntryRole::User, message.content.clone())],
+        (Role::Assistant, _) if message.tool_calls.is_empty() => {
+            vec![entry(EntryRole::Assistant, message.content.clone())]
+        }
+        (_, Detail::Said) => Vec::new(),
+        (Role::Tool, _) => vec![entry(EntryRole::Tool, message.content.clone())],
+        (Role::Assistant, _) => {
+            let call = |(index, call): (usize, &domain::ToolCall)| {
+                let arguments = serde_json::from_str::<Value>(&call.arguments);
+                let mut content =
+                    json!({ "name": call.name, "arguments": arguments.unwrap_or(json!(call.arguments)) });
+                if index == 0 && !message.content.is_empty() {
+                    content["said"] = json!(message.content);
+                }
+                let whole = entry(EntryRole::ToolCall, content.to_string());
+                Entry {
+                    tool_call_id: Some(call.id.clone()),
+                    tool_name: Some(call.name.clone()),
+                    usage: whole.usage.clone().filter(|_| index == 0),
+                    ..whole
+                }
+            };
+            message.tool_calls.iter().enumerate().map(call).collect()
+        }
+    }
+}
+
+fn attachments(ids: &[AttachmentId], files: &[domain::Attachment]) -> Vec<Attachment> {
+    let found = ids.iter().filter_map(|id| files.iter().find(|file| file.attachment_id == *id));
+    found.map(Attachment::from).collect()
+}

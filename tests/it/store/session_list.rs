@@ -1,0 +1,89 @@
+//! Who sees which sessions, and how they are found.
+
+use super::*;
+use photothread::domain::Reference;
+
+fn bob() -> UserId {
+    UserId("200".into())
+}
+
+fn seen_by(user: &UserId) -> SessionFilter {
+    SessionFilter { seen_by: Some(user.clone()), ..SessionFilter::default() }
+}
+
+fn searching(words: &str) -> SessionFilter {
+    SessionFilter { words: SessionFilter::words_of(words), ..SessionFilter::default() }
+}
+
+async fn found(store: &Store, filter: &SessionFilter) -> Vec<SessionId> {
+    let list = store.sessions(filter, 100, 0).await.unwrap();
+    assert_eq!(list.total, list.sessions.len() as i64);
+    list.sessions.iter().map(|session| session.session_id).collect()
+}
+
+on_both! {
+    async fn a_person_sees_the_conversations_they_take_part_in(store: Store) {
+        let own = store.open_session(&ann(), "mine").await.unwrap();
+        let others = store.open_session(&bob(), "his").await.unwrap();
+        let group = chat(-5);
+        let shared = store.ensure_session(&group, &bob()).await.unwrap();
+        assert_eq!((own.title.as_str(), own.user_id), ("mine", ann()));
+        assert_eq!(found(&store, &seen_by(&ann())).await, [own.session_id]);
+        store.file(&filing(&group, vec![note(&group, "1", "hello all")])).await.unwrap();
+        assert!(store.is_member(&group, &ann()).await.unwrap());
+        assert_eq!(found(&store, &seen_by(&ann())).await, [shared, own.session_id]);
+        store.remove_member(&group, &ann()).await.unwrap();
+        assert_eq!(found(&store, &seen_by(&ann())).await, [own.session_id], "whoever left sees it no more");
+        store.add_member(&group, &ann()).await.unwrap();
+        store.add_member(&group, &ann()).await.unwrap();
+        assert_eq!(found(&store, &seen_by(&ann())).await.len(), 2);
+        assert_eq!(found(&store, &SessionFilter::default()).await.len(), 3, "without a viewer, all");
+        assert!(!store.is_member(&others.conversation, &ann()).await.unwrap());
+    }
+
+    async fn sessions_are_found_by_what_was_said_tagged_and_referred_to(store: Store) {
+        let place = page("x");
+        let cats = store.open_session(&ann(), "").await.unwrap().session_id;
+        let dogs = store.open_session(&ann(), "All about DOGS").await.unwrap().session_id;
+        let source = Reference { url: "https://example.org/cats".into(), ..Reference::default() };
+        let message = NewMessage {
+            tags: vec!["topic:cats".into()],
+            refs: vec![source],
+            ..said(&place, cats, "The white kitten's first photo, at 100% \"zoom\"")
+        };
+        store.add_message(&message).await.unwrap();
+        let tool = NewMessage { role: Role::Tool, ..said(&place, dogs, "a secret kitten") };
+        store.add_message(&tool).await.unwrap();
+
+        for words in ["kitten", "KITT white", "photo first", "100"] {
+            assert_eq!(found(&store, &searching(words)).await, [cats], "{words}");
+        }
+        assert_eq!(found(&store, &searching("dogs about")).await, [dogs], "by title");
+        for words in ["kitten dog", "' OR 1=1 --", "\"unbalanced", "kitten) OR (a:*"] {
+            assert_eq!(found(&store, &searching(words)).await, [], "{words}");
+        }
+        let tagged = |tag: &str| SessionFilter { tag: Some(tag.into()), ..SessionFilter::default() };
+        assert_eq!(found(&store, &tagged("topic:cats")).await, [cats]);
+        assert_eq!(found(&store, &tagged("topic")).await, []);
+        let referring = |url: &str| SessionFilter { reference: Some(url.into()), ..SessionFilter::default() };
+        assert_eq!(found(&store, &referring("https://example.org/cats")).await, [cats]);
+        assert_eq!(found(&store, &referring("https://example.org")).await, []);
+
+        store.delete_session(cats).await.unwrap();
+        assert_eq!(found(&store, &searching("kitten")).await, []);
+        assert_eq!(found(&store, &tagged("topic:cats")).await, []);
+    }
+
+    async fn a_session_is_renamed_and_every_change_of_its_messages_is_a_revision(store: Store) {
+        let place = page("x");
+        let id = store.open_session(&ann(), "old").await.unwrap().session_id;
+        assert!(store.rename_session(id, "new").await.unwrap());
+        assert!(!store.rename_session(SessionId::new(), "new").await.unwrap());
+        let before = store.session(id).await.unwrap().unwrap();
+        assert_eq!((before.title.as_str(), before.message_count), ("new", 0));
+        store.add_message(&said(&place, id, "hi")).await.unwrap();
+        store.add_message(&NewMessage { role: Role::Tool, ..said(&place, id, "") }).await.unwrap();
+        let after = store.session(id).await.unwrap().unwrap();
+        assert_eq!((after.message_count, after.revision), (1, before.revision + 2));
+    }
+}
