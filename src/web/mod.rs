@@ -14,7 +14,6 @@ mod viewer;
 use crate::{
     agent::{Routes, Turns},
     attachments::Attachments,
-    domain::{Conversation, InterfaceType, UserId},
     store::Store,
     tools::Prints,
 };
@@ -22,7 +21,7 @@ use axum::{
     Router,
     extract::DefaultBodyLimit,
     middleware,
-    routing::{get, post},
+    routing::get,
 };
 use std::{net::SocketAddr, sync::Arc};
 use tokio::net::TcpListener;
@@ -41,16 +40,6 @@ pub struct Site {
 
 /// One upload of the page: an album and a little more.
 const MOST_FILES: u64 = 12;
-
-/// The one person who sits at this machine.
-fn local_user() -> UserId {
-    UserId("local".into())
-}
-
-/// Their one conversation; `/new` starts another session in it.
-fn local_conversation() -> Conversation {
-    Conversation::new(InterfaceType::Web, "local")
-}
 
 pub struct Server {
     pub address: SocketAddr,
@@ -74,10 +63,8 @@ pub async fn bind(address: SocketAddr, site: Site) -> Result<Server, BindError> 
     let router = Router::new()
         .merge(api)
         .merge(SwaggerUi::new("/docs").url("/openapi.json", description))
-        .route("/", get(page::show).post(post::message))
-        .route("/new", post(post::new_conversation))
+        .merge(page::routes())
         .route("/attachments/{id}", get(files::attachment))
-        .route("/style.css", get(page::style))
         .route("/healthz", get(|| async { "ok" }))
         .layer(DefaultBodyLimit::max(usize::try_from(most).unwrap_or(usize::MAX)))
         .layer(middleware::from_fn(guard::local_only))

@@ -1,55 +1,24 @@
 //! What the person sends from the page: files and words become one filing, and the answer is waited for.
 
-use super::{Site, local_conversation, local_user};
+use super::{Site, page::Oops};
 use crate::{
-    access::Viewer,
+    access::{Scope, Viewer},
     agent::TurnEvent,
     attachments::{NewFile, markers},
-    domain::{Attachment, AttachmentId, Message, MessageId, NewMessage, ReplyTo, Role, SessionId, TurnId},
-    store::{FiledMessage, Filing, StoreError, WantsTurn},
+    domain::{
+        Attachment, AttachmentId, Message, MessageId, NewMessage, ReplyTo, Role, Session, SessionId, TurnId,
+    },
+    store::{FiledMessage, Filing, WantsTurn},
 };
 use axum::{
-    extract::{Multipart, State, multipart::MultipartError},
-    http::StatusCode,
-    response::{IntoResponse, Redirect, Response},
+    extract::{Multipart, Path, State},
+    response::Redirect,
 };
 use std::{sync::Arc, time::Duration};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
-use tracing::error;
 
 /// A browser should not wait longer for a page; the answer appears when it is reloaded.
 const PATIENCE: Duration = Duration::from_secs(90);
-
-/// What went wrong, by whom the browser should blame.
-pub enum Trouble {
-    Theirs(String),
-    Ours,
-}
-
-impl From<StoreError> for Trouble {
-    fn from(error: StoreError) -> Self {
-        error!(%error, "the page could not reach the database");
-        Self::Ours
-    }
-}
-
-impl From<MultipartError> for Trouble {
-    fn from(error: MultipartError) -> Self {
-        Self::Theirs(error.body_text())
-    }
-}
-
-impl IntoResponse for Trouble {
-    fn into_response(self) -> Response {
-        match self {
-            Self::Theirs(text) => (StatusCode::BAD_REQUEST, text).into_response(),
-            Self::Ours => {
-                let text = "Something went wrong here. Go back and try again.";
-                (StatusCode::SERVICE_UNAVAILABLE, text).into_response()
-            }
-        }
-    }
-}
 
 #[derive(Default)]
 struct Form {
@@ -59,22 +28,47 @@ struct Form {
     reply_file: Option<AttachmentId>,
 }
 
-pub async fn message(State(site): State<Arc<Site>>, form: Multipart) -> Result<Redirect, Trouble> {
-    let form = read(form).await?;
-    if form.words.trim().is_empty() && form.files.is_empty() {
-        return Ok(Redirect::to("/"));
+impl Form {
+    fn is_empty(&self) -> bool {
+        self.words.trim().is_empty() && self.files.is_empty()
     }
-    let mut events = site.turns.events();
-    if let Some(turn) = file(&site, form).await? {
-        site.turns.wake();
-        let _ = tokio::time::timeout(PATIENCE, ended(&mut events, turn)).await;
-    }
-    Ok(Redirect::to("/#end"))
 }
 
-pub async fn new_conversation(State(site): State<Arc<Site>>) -> Result<Redirect, Trouble> {
-    site.store.start_session(&local_conversation(), &local_user()).await?;
-    Ok(Redirect::to("/"))
+/// A conversation begins with its first message.
+pub async fn first_message(
+    State(site): State<Arc<Site>>,
+    viewer: Viewer,
+    form: Multipart,
+) -> Result<Redirect, Oops> {
+    let form = read(form).await?;
+    if form.is_empty() {
+        return Ok(Redirect::to("/new"));
+    }
+    let session = site.store.open_session(&viewer.user, "").await?;
+    sent(&site, &viewer, session.session_id, form).await
+}
+
+pub async fn message(
+    State(site): State<Arc<Site>>,
+    viewer: Viewer,
+    Path(id): Path<SessionId>,
+    form: Multipart,
+) -> Result<Redirect, Oops> {
+    let form = read(form).await?;
+    sent(&site, &viewer, id, form).await
+}
+
+async fn sent(site: &Site, viewer: &Viewer, id: SessionId, form: Form) -> Result<Redirect, Oops> {
+    let found = viewer.session(&site.store, id).await?;
+    let (session, scope) = found.ok_or_else(Oops::not_found)?;
+    if !form.is_empty() {
+        let mut events = site.turns.events();
+        if let Some(turn) = file(site, viewer, &session, &scope, form).await? {
+            site.turns.wake();
+            let _ = tokio::time::timeout(PATIENCE, ended(&mut events, turn)).await;
+        }
+    }
+    Ok(Redirect::to(&format!("/c/{id}#end")))
 }
 
 async fn ended(events: &mut Receiver<TurnEvent>, turn: TurnId) {
@@ -87,14 +81,14 @@ async fn ended(events: &mut Receiver<TurnEvent>, turn: TurnId) {
     }
 }
 
-async fn read(mut multipart: Multipart) -> Result<Form, Trouble> {
+async fn read(mut multipart: Multipart) -> Result<Form, Oops> {
     let mut form = Form::default();
     while let Some(field) = multipart.next_field().await? {
         let name = field.name().unwrap_or_default().to_owned();
         match name.as_str() {
-            "words" => form.words = field.text().await?,
+            "content" => form.words = field.text().await?,
             "reply_to" => form.reply_to = field.text().await?.parse().ok().map(MessageId),
-            "reply_file" => form.reply_file = field.text().await?.parse().ok(),
+            "reply_attachment" => form.reply_file = field.text().await?.parse().ok(),
             "files" => {
                 let filename = field.file_name().map(str::to_owned);
                 let bytes = field.bytes().await?;
@@ -110,10 +104,13 @@ async fn read(mut multipart: Multipart) -> Result<Form, Trouble> {
 }
 
 /// One message per file, the words on the first, as Telegram sends albums.
-async fn file(site: &Site, form: Form) -> Result<Option<TurnId>, Trouble> {
-    let Some(scope) = Viewer::local().enter(&site.store, &local_conversation()).await? else {
-        return Err(Trouble::Ours);
-    };
+async fn file(
+    site: &Site,
+    viewer: &Viewer,
+    session: &Session,
+    scope: &Scope,
+    form: Form,
+) -> Result<Option<TurnId>, Oops> {
     let root = match form.reply_to {
         Some(id) => site.store.message(id).await?.filter(|m| m.conversation == *scope.conversation()),
         None => None,
@@ -122,11 +119,10 @@ async fn file(site: &Site, form: Form) -> Result<Option<TurnId>, Trouble> {
     let album = (form.files.len() > 1).then(|| uuid::Uuid::new_v4().to_string());
     let mut kept: Vec<Result<Attachment, String>> = Vec::new();
     for file in form.files {
-        kept.push(match site.attachments.keep(&scope, file).await {
+        kept.push(match site.attachments.keep(scope, file).await {
             Ok(attachment) => Ok(attachment),
             Err(error) if error.is_passing() => {
-                error!(%error, "an upload could not be kept");
-                return Err(Trouble::Ours);
+                return Err(Oops::ours(&error));
             }
             Err(reason) => Err(reason.to_string()),
         });
@@ -145,22 +141,22 @@ async fn file(site: &Site, form: Form) -> Result<Option<TurnId>, Trouble> {
         let ids: Vec<_> = attachments.iter().map(|a| a.attachment_id).collect();
         let content = markers::with_markers(&std::mem::take(&mut words), &ids);
         let message = NewMessage {
-            user_id: Some(local_user()),
+            user_id: Some(viewer.user.clone()),
             error: note,
             reply: reply.clone(),
             album_id: album.clone(),
-            ..NewMessage::new(scope.conversation().clone(), SessionId(uuid::Uuid::nil()), Role::User, content)
+            ..NewMessage::new(scope.conversation().clone(), session.session_id, Role::User, content)
         };
         FiledMessage { message, attachments }
     });
     let filing = Filing {
         conversation: scope.conversation().clone(),
-        user_id: local_user(),
+        user_id: viewer.user.clone(),
         agent_id,
         inbox_ids: Vec::new(),
         messages: messages.collect(),
         thread_root: root,
-        session: None,
+        session: Some(session.session_id),
         echo: Vec::new(),
         wants_turn: WantsTurn::Yes,
     };

@@ -137,6 +137,36 @@ pub async fn attachments(
     Ok(ids.iter().filter_map(|id| found.iter().find(|a| a.attachment_id == *id).cloned()).collect())
 }
 
+/// For each of these files the message that carries it, where there is one: what was said before what a tool did.
+pub async fn carriers(
+    conn: &mut Conn,
+    place: &Conversation,
+    ids: &[AttachmentId],
+) -> Result<Vec<(AttachmentId, MessageId)>, StoreError> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut query = QueryBuilder::<Db>::new(
+        "SELECT a.attachment_id, a.internal_id FROM message_attachments a \
+         JOIN message_history h ON h.internal_id = a.internal_id WHERE h.interface_type = ",
+    );
+    query.push_bind(place.interface.as_str()).push(" AND h.conversation_id = ").push_bind(&place.id);
+    query.push(" AND a.attachment_id IN (");
+    let mut list = query.separated(", ");
+    for id in ids {
+        list.push_bind(id.to_string());
+    }
+    query.push(") ORDER BY CASE WHEN h.role = 'tool' THEN 1 ELSE 0 END, a.internal_id");
+    let mut found: Vec<(AttachmentId, MessageId)> = Vec::new();
+    for row in query.build().fetch_all(conn).await? {
+        let id: AttachmentId = rows::parsed(&row, "attachment_id")?;
+        if found.iter().all(|(known, _)| *known != id) {
+            found.push((id, MessageId(row.try_get("internal_id")?)));
+        }
+    }
+    Ok(found)
+}
+
 /// The conversation's files since then, newest first.
 pub async fn recent_attachments(
     conn: &mut Conn,

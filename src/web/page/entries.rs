@@ -2,13 +2,13 @@
 //! what it needs from the store is in the `Window`.
 
 use super::{
-    files::{Album, Doc, Strip, album, docs, strip},
+    files::{Album, Doc, Strip, album, docs, is_picture, strip},
     steps::{Hood, Pill, hood, pills},
     window::Window,
 };
 use crate::{
     attachments::markers,
-    domain::{AttachmentId, Message, Role, TurnId, TurnState},
+    domain::{AttachmentId, Message, Reference, Role, TurnId, TurnState},
     web::markdown,
 };
 use chrono::{DateTime, Local, NaiveDate, Utc};
@@ -37,7 +37,7 @@ pub struct Entry {
     pub notes: Vec<String>,
     pub state: State,
     pub tags: Vec<String>,
-    pub refs: Vec<Reference>,
+    pub refs: Vec<Source>,
     carried: Vec<(i64, AttachmentId)>,
     album_id: Option<String>,
 }
@@ -56,22 +56,22 @@ pub enum State {
 pub struct When {
     pub iso: String,
     pub clock: String,
-    day: NaiveDate,
+    pub date: NaiveDate,
 }
 
 impl When {
     pub fn of(time: DateTime<Utc>) -> Self {
         let local = time.with_timezone(&Local);
-        Self { iso: time.to_rfc3339(), clock: local.format("%H:%M").to_string(), day: local.date_naive() }
+        Self { iso: time.to_rfc3339(), clock: local.format("%H:%M").to_string(), date: local.date_naive() }
     }
 
     fn day_name(&self) -> String {
         let today = Local::now().date_naive();
-        match (today - self.day).num_days() {
+        match (today - self.date).num_days() {
             0 => "Today".into(),
             1 => "Yesterday".into(),
-            2..=6 => self.day.format("%A").to_string(),
-            _ => self.day.format("%-d %B %Y").to_string(),
+            2..=6 => self.date.format("%A").to_string(),
+            _ => self.date.format("%-d %B %Y").to_string(),
         }
     }
 }
@@ -84,13 +84,18 @@ pub struct Pointed {
 }
 
 /// Something an answer rests on.
-pub struct Reference {
-    pub url: String,
+pub struct Source {
     pub title: String,
     /// Where a click leads; our own files and turns lead to themselves.
     pub href: Option<String>,
+    /// It leads away from here.
+    pub away: bool,
     /// The picture itself, if that is what it is.
     pub picture: Option<AttachmentId>,
+    /// Not, if the entry shows it anyway.
+    pub shown: bool,
+    /// All of it, for whoever changes it.
+    pub json: String,
 }
 
 const LONGEST_QUOTE: usize = 90;
@@ -111,14 +116,56 @@ pub fn entries(window: &Window) -> Vec<Entry> {
     }
     let mut day = None;
     for entry in &mut entries {
-        if day != Some(entry.when.day) {
-            day = Some(entry.when.day);
+        if day != Some(entry.when.date) {
+            day = Some(entry.when.date);
             entry.day = Some(entry.when.day_name());
         }
         entry.album = album(window, &entry.carried);
         entry.docs = docs(window, &entry.carried);
     }
     entries
+}
+
+fn sources(window: &Window, message: &Message) -> Vec<Source> {
+    message.refs.iter().map(|reference| source(window, message, reference)).collect()
+}
+
+/// What refers to a file that is in sight anyway is kept, but not shown again.
+fn source(window: &Window, message: &Message, reference: &Reference) -> Source {
+    let url = reference.url.as_str();
+    let file = url.strip_prefix("attachment:").and_then(|id| id.parse::<AttachmentId>().ok());
+    let turn = url.strip_prefix("turn:").and_then(|id| id.parse::<TurnId>().ok());
+    let known = file.and_then(|id| window.files.get(&id));
+    let row = turn.and_then(|turn| window.rows.iter().rfind(|m| m.turn_id == Some(turn)));
+    let away = file.is_none() && turn.is_none();
+    let href = match (file, row) {
+        (Some(id), _) => Some(format!("/attachments/{id}?size=2048")),
+        (None, Some(row)) => Some(format!("#m{}", row.internal_id)),
+        (None, None) => away.then(|| url.to_owned()),
+    };
+    let title = reference.title.clone().filter(|title| !title.trim().is_empty());
+    let named = known.map(|file| file.filename.clone());
+    let otherwise = || match turn {
+        Some(_) => "an earlier answer".to_owned(),
+        None => url.trim_start_matches("https://").trim_start_matches("http://").to_owned(),
+    };
+    Source {
+        shown: title.is_some() || !file.is_some_and(|id| in_sight(window, message, id)),
+        title: title.or(named).unwrap_or_else(otherwise),
+        href,
+        away,
+        picture: known.filter(|file| is_picture(file)).map(|file| file.attachment_id),
+        json: serde_json::to_string(reference).unwrap_or_default(),
+    }
+}
+
+/// A file that the entry shows, was made from, or replies to.
+fn in_sight(window: &Window, message: &Message, id: AttachmentId) -> bool {
+    let made_from = |of: &AttachmentId| window.files.get(of).is_some_and(|file| file.parents.contains(&id));
+    let steps = steps(window, message.turn_id);
+    let of_turn = || steps.iter().flat_map(|m| m.attachments.iter());
+    message.attachments.contains(&id)
+        || message.attachments.iter().chain(of_turn()).any(|other| *other == id || made_from(other))
 }
 
 fn blank(message: &Message) -> Entry {
@@ -139,7 +186,7 @@ fn blank(message: &Message) -> Entry {
         hood: None,
         notes: Vec::new(),
         state: State::Whole,
-        tags: Vec::new(),
+        tags: message.tags.clone(),
         refs: Vec::new(),
         carried: message.attachments.iter().map(|id| (message.internal_id.0, *id)).collect(),
         album_id: message.album_id.clone(),
@@ -153,6 +200,7 @@ fn person(window: &Window, message: &Message) -> Entry {
         words: markers::said(message),
         pointed: target.and_then(|to| pointed(window, to.message?.0, to.attachment)),
         notes: message.error.clone().into_iter().collect(),
+        refs: sources(window, message),
         ..blank(message)
     }
 }
@@ -172,6 +220,7 @@ fn answer(window: &Window, message: &Message) -> Entry {
         pills: pills(window, &steps),
         hood: hood(&steps, Some(message)),
         state,
+        refs: sources(window, message),
         ..blank(message)
     }
 }
@@ -195,9 +244,9 @@ fn steps(window: &Window, turn: Option<TurnId>) -> Vec<&Message> {
     window.rows.iter().filter(of_turn).collect()
 }
 
-/// A request for tools or the result of one, rather than something said.
+/// A request for tools or the result of one.
 pub fn is_step(message: &Message) -> bool {
-    message.role == Role::Tool || (message.role == Role::Assistant && !message.tool_calls.is_empty())
+    !message.is_said()
 }
 
 fn is_first_of_open_turn(window: &Window, message: &Message, turn: TurnId) -> bool {
@@ -234,7 +283,7 @@ pub fn pointed(window: &Window, id: i64, file: Option<AttachmentId>) -> Option<P
         [only] => Some(*only),
         _ => None,
     };
-    let file = file.or(only).filter(|id| window.files.get(id).is_some_and(super::files::is_picture));
+    let file = file.or(only).filter(|id| window.files.get(id).is_some_and(is_picture));
     Some(Pointed { message: id, file, text: quote(message) })
 }
 

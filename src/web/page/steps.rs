@@ -70,13 +70,19 @@ fn pill(window: &Window, steps: &[&Message], request: &Message, call: &ToolCall)
     Pill {
         name: tool_name(&call.name),
         tool: call.name.clone(),
-        took: result.map(|result| duration(result.timestamp - request.timestamp)),
+        took: result.map(|result| duration(took(request, result))),
         failed: result.is_some_and(|result| result.error.is_some()),
         open: result.is_none(),
         arguments: arguments(call),
         before: shown(asked_for(call)),
         after: shown(result.map(|result| result.attachments.clone()).unwrap_or_default()),
     }
+}
+
+/// As it was measured, or by when the two were stored.
+fn took(request: &Message, result: &Message) -> TimeDelta {
+    let measured = result.reasoning_info.as_ref().and_then(|info| info["duration_ms"].as_i64());
+    measured.map_or(result.timestamp - request.timestamp, TimeDelta::milliseconds)
 }
 
 /// The files a call names.

@@ -4,24 +4,30 @@
 use super::{entries::is_step, steps::asked_for};
 use crate::{
     domain::{Attachment, AttachmentId, Message, MessageId, Role, Session, SessionId, TurnId, TurnState},
-    store::{Store, StoreError},
+    store::{Detail, Store, StoreError},
 };
 use std::collections::HashMap;
 
 /// Rows of one page: some forty messages, with the steps between them.
-const PAGE: usize = 100;
+const PAGE: i64 = 80;
+/// More are never asked for at once.
+const MOST_ROWS: i64 = 1000;
+/// Longer than any album.
+const ALBUM: i64 = 20;
+/// Turns that may have begun before the first row: one at a time runs in a conversation, the others wait.
+const MOST_CUT: usize = 2;
 /// Edits of edits of edits that a strip looks back on.
 const MOST_GENERATIONS: usize = 8;
 
+#[derive(Default)]
 pub struct Window {
     /// Oldest first, beginning with a whole entry.
     pub rows: Vec<Message>,
     pub files: HashMap<AttachmentId, Attachment>,
-    /// The message that carries a file, as far as it is in these rows.
+    /// The message that carries a file, wherever in the conversation.
     pub carriers: HashMap<AttachmentId, i64>,
     pub turns: HashMap<TurnId, TurnState>,
-    /// There is more before the first row.
-    pub older: bool,
+    older: Option<i64>,
     quoted: HashMap<i64, Message>,
 }
 
@@ -37,16 +43,13 @@ pub enum Part {
 impl Window {
     pub async fn open(store: &Store, session: &Session, part: Part) -> Result<Self, StoreError> {
         let (rows, older) = rows(store, session.session_id, part).await?;
-        let mut window = Self {
-            carriers: carriers(&rows),
-            rows,
-            files: HashMap::new(),
-            turns: HashMap::new(),
-            older,
-            quoted: HashMap::new(),
-        };
+        let older = rows.first().map(|m| m.internal_id.0).filter(|_| older);
+        let rows = with_all_steps(store, rows).await?;
+        let mut window = Self { rows, older, ..Self::default() };
         window.find_quoted(store, session).await?;
-        window.find_files(store, session).await?;
+        let wanted = window.named_files();
+        window.find_files(store, session, wanted).await?;
+        window.find_carriers(store, session).await?;
         window.find_turns(store).await?;
         Ok(window)
     }
@@ -56,8 +59,17 @@ impl Window {
         here.or_else(|| self.quoted.get(&id))
     }
 
-    pub fn first(&self) -> Option<i64> {
-        self.rows.first().map(|m| m.internal_id.0)
+    /// The first row here, if there are any before it.
+    pub fn older(&self) -> Option<i64> {
+        self.older
+    }
+
+    /// What is needed to show how a picture came about.
+    pub async fn around(store: &Store, session: &Session, id: AttachmentId) -> Result<Self, StoreError> {
+        let mut window = Self::default();
+        window.find_files(store, session, vec![id]).await?;
+        window.find_carriers(store, session).await?;
+        Ok(window)
     }
 
     pub fn last(&self) -> i64 {
@@ -84,10 +96,20 @@ impl Window {
         Ok(())
     }
 
-    async fn find_files(&mut self, store: &Store, session: &Session) -> Result<(), StoreError> {
+    fn named_files(&self) -> Vec<AttachmentId> {
         let named = self.rows.iter().flat_map(|m| m.tool_calls.iter().flat_map(asked_for));
         let carried = self.rows.iter().flat_map(|m| m.attachments.iter().copied());
-        let mut wanted: Vec<AttachmentId> = carried.chain(named).collect();
+        let referred = self.rows.iter().flat_map(|m| &m.refs);
+        let referred = referred.filter_map(|reference| reference.url.strip_prefix("attachment:")?.parse().ok());
+        carried.chain(named).chain(referred).collect()
+    }
+
+    async fn find_files(
+        &mut self,
+        store: &Store,
+        session: &Session,
+        mut wanted: Vec<AttachmentId>,
+    ) -> Result<(), StoreError> {
         for _ in 0..MOST_GENERATIONS {
             wanted = self.look_up(store, session, wanted).await?;
             if wanted.is_empty() {
@@ -116,6 +138,13 @@ impl Window {
         Ok(parents)
     }
 
+    async fn find_carriers(&mut self, store: &Store, session: &Session) -> Result<(), StoreError> {
+        let ids: Vec<AttachmentId> = self.files.keys().copied().collect();
+        let found = store.carriers(&session.conversation, &ids).await?;
+        self.carriers = found.into_iter().map(|(file, message)| (file, message.0)).collect();
+        Ok(())
+    }
+
     async fn find_turns(&mut self, store: &Store) -> Result<(), StoreError> {
         let open: Vec<TurnId> = self.rows.iter().filter(|m| is_step(m)).filter_map(|m| m.turn_id).collect();
         for id in open {
@@ -131,56 +160,56 @@ impl Window {
 }
 
 async fn rows(store: &Store, session: SessionId, part: Part) -> Result<(Vec<Message>, bool), StoreError> {
-    let all = store.messages_of_session(session).await?;
-    Ok(match part {
-        Part::From(id) => (from_entry(all, id), false),
-        Part::Newest => newest(all, None),
-        Part::Before(id) => newest(all, Some(id)),
-    })
-}
-
-/// An album's first photo, if this is a later one of it.
-fn from_entry(rows: Vec<Message>, id: MessageId) -> Vec<Message> {
-    let at = rows.iter().position(|m| m.internal_id >= id).unwrap_or(rows.len());
-    let turn = rows.get(at).and_then(|m| m.turn_id);
-    let album = rows.get(at).and_then(|m| m.album_id.clone());
-    let mut start = at;
-    while let Some(before) = start.checked_sub(1).map(|i| &rows[i]) {
-        let same_album = album.is_some() && before.album_id == album;
-        let same_turn = turn.is_some() && before.turn_id == turn;
-        if !same_album && !same_turn {
-            break;
+    let before = match part {
+        Part::From(id) => return Ok((from_entry(store, session, id).await?, false)),
+        Part::Newest => None,
+        Part::Before(id) => Some(id),
+    };
+    let mut limit = PAGE;
+    loop {
+        let mut rows = store.messages_of_session(session, before, Some(limit + 1), Detail::WithTools).await?;
+        if (rows.len() as i64) <= limit {
+            return Ok((rows, false));
         }
-        start -= 1;
+        if let Some(start) = (1..rows.len()).find(|at| begins_entry(&rows, *at)) {
+            return Ok((rows.split_off(start), true));
+        }
+        // One turn longer than a page.
+        limit *= 4;
     }
-    rows.into_iter().skip(start).collect()
 }
 
-fn newest(mut rows: Vec<Message>, before: Option<MessageId>) -> (Vec<Message>, bool) {
-    if let Some(before) = before {
-        rows.retain(|m| m.internal_id < before);
+/// From the beginning of the entry this row belongs to: an album's first photo, a turn's first step.
+async fn from_entry(store: &Store, session: SessionId, id: MessageId) -> Result<Vec<Message>, StoreError> {
+    let after = store.messages_after(session, MessageId(id.0.saturating_sub(1)), MOST_ROWS).await?;
+    let mut before = store.messages_of_session(session, Some(id), Some(ALBUM), Detail::WithTools).await?;
+    let album = after.first().and_then(|m| m.album_id.clone());
+    let start = before.iter().rposition(|m| album.is_none() || m.album_id != album).map_or(0, |at| at + 1);
+    let mut rows = before.split_off(start);
+    rows.extend(after);
+    Ok(rows)
+}
+
+/// Steps before the first row belong to the answers after it.
+async fn with_all_steps(store: &Store, rows: Vec<Message>) -> Result<Vec<Message>, StoreError> {
+    let Some(first) = rows.first().map(|m| m.internal_id) else { return Ok(rows) };
+    let mut turns: Vec<TurnId> = Vec::new();
+    for turn in rows.iter().filter_map(|m| m.turn_id) {
+        if turns.len() < MOST_CUT && !turns.contains(&turn) {
+            turns.push(turn);
+        }
     }
-    let mut start = rows.len().saturating_sub(PAGE);
-    while start > 0 && !begins_entry(&rows, start) {
-        start -= 1;
+    let mut before = Vec::new();
+    for turn in turns {
+        let steps = store.messages_of_turn(turn).await?;
+        before.extend(steps.into_iter().filter(|m| m.internal_id < first));
     }
-    (rows.split_off(start), start > 0)
+    before.extend(rows);
+    Ok(before)
 }
 
 /// A person's message that is not a later photo of an album: nothing of what came before is shown with it.
 fn begins_entry(rows: &[Message], at: usize) -> bool {
     let (before, here) = (&rows[at - 1], &rows[at]);
     here.role == Role::User && !(here.album_id.is_some() && before.album_id == here.album_id)
-}
-
-/// Where a file can be replied to: what was said first, then what a tool made.
-fn carriers(rows: &[Message]) -> HashMap<AttachmentId, i64> {
-    let mut carriers = HashMap::new();
-    let (steps, said): (Vec<&Message>, Vec<&Message>) = rows.iter().partition(|m| is_step(m));
-    for message in said.into_iter().chain(steps) {
-        for id in &message.attachments {
-            carriers.entry(*id).or_insert(message.internal_id.0);
-        }
-    }
-    carriers
 }
