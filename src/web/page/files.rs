@@ -9,6 +9,7 @@ use crate::{
     attachments::size,
     domain::{Attachment, AttachmentId, Recipe},
 };
+use serde_json::Value;
 
 /// The box in which a photo alone is shown, in pixels of the page.
 const ALONE: (f64, f64) = (460.0, 440.0);
@@ -164,13 +165,13 @@ pub fn strip(window: &Window, id: AttachmentId) -> Option<Strip> {
 }
 
 fn made_by(file: &Attachment) -> String {
-    file.recipe.as_ref().map_or_else(|| "original".into(), edit_name)
+    let named = |recipe: &Recipe| edit_name(&recipe.tool, &recipe.arguments);
+    file.recipe.as_ref().map_or_else(|| "original".into(), named)
 }
 
 /// What a person would call this edit: "crop", "sepia".
-fn edit_name(recipe: &Recipe) -> String {
-    let said = ["filter", "style"].iter().find_map(|name| recipe.arguments[*name].as_str());
-    match (recipe.tool.as_str(), said) {
+pub fn edit_name(tool: &str, arguments: &Value) -> String {
+    match (tool, arguments["filter"].as_str()) {
         ("filter_image", Some(filter)) => filter.replace('_', " "),
         (tool, _) => tool_name(tool),
     }
@@ -204,9 +205,8 @@ mod tests {
 
     #[test]
     fn edits_have_the_names_people_use() {
-        let recipe = |tool: &str, arguments| Recipe { tool: tool.into(), arguments };
-        assert_eq!(edit_name(&recipe("crop_image", json!({}))), "crop");
-        assert_eq!(edit_name(&recipe("filter_image", json!({"filter": "sepia"}))), "sepia");
-        assert_eq!(edit_name(&recipe("collage_images", json!(null))), "collage");
+        assert_eq!(edit_name("crop_image", &json!({})), "crop");
+        assert_eq!(edit_name("filter_image", &json!({"filter": "sepia"})), "sepia");
+        assert_eq!(edit_name("collage_images", &json!(null)), "collage");
     }
 }

@@ -110,7 +110,7 @@ fn strain(ratios: &[Tenths], rows: &[usize]) -> f64 {
     let even: f64 = heights.windows(2).map(|pair| (pair[0] - pair[1]).abs()).sum();
     let growing = rows.windows(2).filter(|pair| pair[1] < pair[0]).count();
     let lonely = rows.iter().filter(|count| **count == 1).count();
-    (whole - 1.1).abs() * 2.0 + even * 0.6 + growing as f64 * 0.25 + lonely as f64 * 0.2
+    (whole - 0.9).abs() * 2.0 + even * 0.6 + growing as f64 * 0.25 + lonely as f64 * 0.5
 }
 
 #[cfg(test)]

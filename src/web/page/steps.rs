@@ -1,7 +1,7 @@
 //! What the agent did for an answer, as shown: a pill for each tool, and the panel “under the hood”.
 
 use super::{
-    files::{is_picture, tool_name},
+    files::{edit_name, is_picture, tool_name},
     window::Window,
 };
 use crate::{
@@ -68,7 +68,7 @@ fn pill(window: &Window, steps: &[&Message], request: &Message, call: &ToolCall)
         pictures.take(MOST_THUMBS).collect::<Vec<_>>()
     };
     Pill {
-        name: tool_name(&call.name),
+        name: edit_name(&call.name, &serde_json::from_str(&call.arguments).unwrap_or_default()),
         tool: call.name.clone(),
         took: result.map(|result| duration(took(request, result))),
         failed: result.is_some_and(|result| result.error.is_some()),
@@ -134,12 +134,13 @@ pub fn hood(steps: &[&Message], last: Option<&Message>) -> Option<Hood> {
     let asked = steps.iter().copied().filter(|m| m.role == Role::Assistant).chain(last);
     let requests: Vec<(&Message, &Value)> =
         asked.filter_map(|m| Some((m, m.reasoning_info.as_ref()?))).collect();
-    if requests.is_empty() && steps.is_empty() {
-        return None;
-    }
     let sum = |name: &str| requests.iter().filter_map(|(_, info)| info[name].as_u64()).sum::<u64>();
     let cost: f64 = requests.iter().filter_map(|(_, info)| info["cost_usd"].as_f64()).sum();
     let (input, output) = (sum("input_tokens"), sum("output_tokens"));
+    // The offline agent's plain answers have no inside worth showing.
+    if steps.is_empty() && input + output == 0 {
+        return None;
+    }
     let mut summary = vec![counted(requests.len(), "request")];
     if input + output > 0 {
         summary.push(format!("{} tokens", grouped(input + output)));
