@@ -106,7 +106,9 @@ pub fn entries(window: &Window) -> Vec<Entry> {
         let next = match (message.role, message.turn_id) {
             (Role::User, _) => person(window, message),
             (Role::Assistant, _) if message.tool_calls.is_empty() => answer(window, message),
-            (_, Some(turn)) if is_first_of_open_turn(window, message, turn) => unfinished(window, message, turn),
+            (_, Some(turn)) if is_first_of_open_turn(window, message, turn) => {
+                unfinished(window, message, turn)
+            }
             _ => continue,
         };
         match entries.last_mut() {

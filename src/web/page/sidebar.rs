@@ -74,6 +74,7 @@ mod tests {
             message_count: count,
             created_at: Utc::now(),
             last_activity: Utc::now(),
+            revision: 0,
         }
     }
 

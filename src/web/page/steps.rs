@@ -114,7 +114,8 @@ fn plain(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join("; "),
         Value::Object(fields) => {
-            let said = fields.iter().map(|(name, value)| format!("{} {}", name.replace('_', " "), plain(value)));
+            let said =
+                fields.iter().map(|(name, value)| format!("{} {}", name.replace('_', " "), plain(value)));
             said.collect::<Vec<_>>().join(", ")
         }
         Value::Null => "none".into(),

@@ -100,7 +100,8 @@ impl Window {
         let named = self.rows.iter().flat_map(|m| m.tool_calls.iter().flat_map(asked_for));
         let carried = self.rows.iter().flat_map(|m| m.attachments.iter().copied());
         let referred = self.rows.iter().flat_map(|m| &m.refs);
-        let referred = referred.filter_map(|reference| reference.url.strip_prefix("attachment:")?.parse().ok());
+        let referred =
+            referred.filter_map(|reference| reference.url.strip_prefix("attachment:")?.parse().ok());
         carried.chain(named).chain(referred).collect()
     }
 
@@ -149,7 +150,8 @@ impl Window {
         let open: Vec<TurnId> = self.rows.iter().filter(|m| is_step(m)).filter_map(|m| m.turn_id).collect();
         for id in open {
             let answered = self.rows.iter().any(|m| m.turn_id == Some(id) && !is_step(m));
-            if !answered && !self.turns.contains_key(&id)
+            if !answered
+                && !self.turns.contains_key(&id)
                 && let Some(turn) = store.turn(id).await?
             {
                 self.turns.insert(id, turn.state);
