@@ -5,7 +5,7 @@ use super::{
     rows::{self, ATTACHMENT},
 };
 use crate::{
-    domain::{Attachment, AttachmentId, Conversation, MessageId},
+    domain::{Attachment, AttachmentId, Conversation, MessageId, SessionId},
     store::StoreError,
 };
 use chrono::{DateTime, Utc};
@@ -75,6 +75,48 @@ pub async fn children_of_attachment(
     Ok(rows::attachments(rows)?)
 }
 
+/// Files that waited elsewhere become part of a conversation. Only those that are there are moved.
+pub async fn move_attachments(
+    conn: &mut Conn,
+    ids: &[AttachmentId],
+    from: &Conversation,
+    to: &Conversation,
+) -> Result<(), StoreError> {
+    for id in ids {
+        sqlx::query::<Db>(
+            "UPDATE attachment_metadata SET interface_type = $4, conversation_id = $5 \
+             WHERE attachment_id = $1 AND interface_type = $2 AND conversation_id = $3",
+        )
+        .bind(id.to_string())
+        .bind(from.interface.as_str())
+        .bind(&from.id)
+        .bind(to.interface.as_str())
+        .bind(&to.id)
+        .execute(&mut *conn)
+        .await?;
+    }
+    Ok(())
+}
+
+/// The id under which people see this message, or this one file of it.
+pub async fn shown_as(
+    conn: &mut Conn,
+    message: MessageId,
+    attachment: Option<AttachmentId>,
+) -> Result<Option<String>, StoreError> {
+    let row = sqlx::query::<Db>(
+        "SELECT COALESCE( \
+           (SELECT MIN(a.interface_message_id) FROM message_attachments a \
+            WHERE a.internal_id = m.internal_id AND a.attachment_id = $2), \
+           m.interface_message_id) AS shown FROM message_history m WHERE m.internal_id = $1",
+    )
+    .bind(message.0)
+    .bind(attachment.map(|id| id.to_string()))
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| row.try_get("shown")).transpose()?.flatten())
+}
+
 pub async fn link(
     conn: &mut Conn,
     message: MessageId,
@@ -137,10 +179,11 @@ pub async fn attachments(
     Ok(ids.iter().filter_map(|id| found.iter().find(|a| a.attachment_id == *id).cloned()).collect())
 }
 
-/// For each of these files the message that carries it, where there is one: what was said before what a tool did.
+/// For each of these files the message of a session that carries it, where there is one: what was said before what a
+/// tool did.
 pub async fn carriers(
     conn: &mut Conn,
-    place: &Conversation,
+    session: SessionId,
     ids: &[AttachmentId],
 ) -> Result<Vec<(AttachmentId, MessageId)>, StoreError> {
     if ids.is_empty() {
@@ -148,9 +191,9 @@ pub async fn carriers(
     }
     let mut query = QueryBuilder::<Db>::new(
         "SELECT a.attachment_id, a.internal_id FROM message_attachments a \
-         JOIN message_history h ON h.internal_id = a.internal_id WHERE h.interface_type = ",
+         JOIN message_history h ON h.internal_id = a.internal_id WHERE h.session_id = ",
     );
-    query.push_bind(place.interface.as_str()).push(" AND h.conversation_id = ").push_bind(&place.id);
+    query.push_bind(session.to_string());
     query.push(" AND a.attachment_id IN (");
     let mut list = query.separated(", ");
     for id in ids {

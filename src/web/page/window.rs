@@ -24,7 +24,7 @@ pub struct Window {
     /// Oldest first, beginning with a whole entry.
     pub rows: Vec<Message>,
     pub files: HashMap<AttachmentId, Attachment>,
-    /// The message that carries a file, wherever in the conversation.
+    /// The message that carries a file, wherever in the session.
     pub carriers: HashMap<AttachmentId, i64>,
     pub turns: HashMap<TurnId, TurnState>,
     older: Option<i64>,
@@ -141,7 +141,7 @@ impl Window {
 
     async fn find_carriers(&mut self, store: &Store, session: &Session) -> Result<(), StoreError> {
         let ids: Vec<AttachmentId> = self.files.keys().copied().collect();
-        let found = store.carriers(&session.conversation, &ids).await?;
+        let found = store.carriers(session.session_id, &ids).await?;
         self.carriers = found.into_iter().map(|(file, message)| (file, message.0)).collect();
         Ok(())
     }

@@ -33,6 +33,8 @@ function answered({ turnId, message }) {
 function open() {
   if (source || !session) return;
   source = new EventSource(`/sessions/${session}/events?last_event_id=${last}`);
+  // Whenever the line is new, what runs is told anew.
+  source.addEventListener("open", () => draft.forget());
   hear("message", () => {
     refresh();
     refreshList();

@@ -3,7 +3,7 @@
 import { announce, iconButton, toast } from "./api.js";
 import { words } from "./words.js";
 
-const MOST = 12;
+const MOST = 20;
 const list = document.getElementById("picked");
 const input = document.getElementById("files");
 const veil = document.getElementById("dropping");
