@@ -18,12 +18,7 @@ use crate::{
     store::Store,
     tools::Prints,
 };
-use axum::{
-    Router,
-    extract::DefaultBodyLimit,
-    middleware,
-    routing::get,
-};
+use axum::{Router, extract::DefaultBodyLimit, middleware, routing::get};
 use std::{net::SocketAddr, sync::Arc};
 use tokio::net::TcpListener;
 use tracing::error;
