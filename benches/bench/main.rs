@@ -24,8 +24,7 @@ mod web;
 use report::{Report, Section};
 
 /// In the order of the page. The build takes minutes and is measured only when asked for.
-const SECTIONS: [&str; 8] =
-    ["start", "throughput", "latency", "stuck", "context", "web", "imaging", "build"];
+const SECTIONS: [&str; 8] = ["start", "throughput", "latency", "stuck", "context", "web", "imaging", "build"];
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();

@@ -35,8 +35,16 @@ pub async fn measure() -> anyhow::Result<Section> {
     let session = || session_of(&filled);
     let of_500 = format!("history of {PER_CONVERSATION} messages");
     for (what, goal, path) in [
-        ("session list (50 of 2000)", Some(10.0), Box::new(|| "/sessions".to_owned()) as Box<dyn Fn() -> String>),
-        (&of_500, Some(10.0), Box::new(move || format!("/sessions/{}/history?include_tools=true", session()))),
+        (
+            "session list (50 of 2000)",
+            Some(10.0),
+            Box::new(|| "/sessions".to_owned()) as Box<dyn Fn() -> String>,
+        ),
+        (
+            &of_500,
+            Some(10.0),
+            Box::new(move || format!("/sessions/{}/history?include_tools=true", session())),
+        ),
         ("first paint of the page", None, Box::new(move || format!("/c/{}", session()))),
         ("search, all words everywhere", None, Box::new(|| "/sessions?q=frame+person".to_owned())),
         ("search, nothing found", None, Box::new(|| "/sessions?q=zebra".to_owned())),
@@ -94,7 +102,8 @@ impl Site {
     async fn thumbnails(&self) -> anyhow::Result<(f64, f64)> {
         let (mut first, mut later) = (Vec::new(), Vec::new());
         for number in 0..THUMBNAILS {
-            let part = reqwest::multipart::Part::bytes(super::imaging::photo_of(number)?).file_name("photo.jpg");
+            let part =
+                reqwest::multipart::Part::bytes(super::imaging::photo_of(number)?).file_name("photo.jpg");
             let form = reqwest::multipart::Form::new().part("file", part);
             let kept = self.client.post(format!("{}/attachments", self.url)).multipart(form).send().await?;
             let kept: serde_json::Value = serde_json::from_slice(&kept.error_for_status()?.bytes().await?)?;

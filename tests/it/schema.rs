@@ -21,7 +21,13 @@ fn schemathesis() -> PathBuf {
 async fn run(api: &Api, arguments: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let Output { status, stdout, stderr } = Command::new(schemathesis())
-        .args(["run", &format!("{}/openapi.json", api.url), "--workers=1", "--generation-deterministic", "--no-color"])
+        .args([
+            "run",
+            &format!("{}/openapi.json", api.url),
+            "--workers=1",
+            "--generation-deterministic",
+            "--no-color",
+        ])
         // A stream of events has no end to be judged; tests of their own watch it.
         .args(["--exclude-path-regex=/events$"])
         .args(arguments)
@@ -38,7 +44,8 @@ async fn run(api: &Api, arguments: &[&str]) {
 async fn no_request_made_from_the_document_gets_an_answer_it_does_not_tell_of() {
     let api = Api::open().await;
     let session = api.begin().await;
-    api.asks(&session, Form::new().text("content", "rotate left").part("files", part("a.jpg", jpeg(64, 48)))).await;
+    api.asks(&session, Form::new().text("content", "rotate left").part("files", part("a.jpg", jpeg(64, 48))))
+        .await;
     // That a message needs words or files is more than a schema can say.
     let phases = "--phases=examples,coverage,fuzzing";
     run(&api, &[phases, "--exclude-checks=positive_data_acceptance", "--max-examples=60"]).await;
