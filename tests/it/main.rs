@@ -8,6 +8,8 @@ mod harness;
 
 // The history API.
 mod api;
+// The page in a real browser.
+mod browser;
 // Photos, replies and albums, as a new user would try them.
 mod conversations;
 // What the documents say of files and settings is so.
