@@ -28,6 +28,8 @@ mod page;
 mod rules_anthropic;
 // Requests to Gemini hold to its rules, and the rules hold.
 mod rules_gemini;
+// The OpenAPI document is true.
+mod schema;
 // The store keeps its promises on both databases.
 mod store;
 // The world itself is as strict as Telegram.
