@@ -1,7 +1,7 @@
 //! Stored files for the browser, served so that a hostile one cannot run: only pictures are shown, the rest is saved.
 
 use super::Site;
-use crate::{domain::AttachmentId, imaging::View};
+use crate::{access::Viewer, domain::AttachmentId, imaging::View};
 use axum::{
     extract::{Path, Query, State},
     http::{HeaderValue, StatusCode, header},
@@ -20,23 +20,29 @@ pub struct Wanted {
 }
 
 pub async fn attachment(
+    viewer: Viewer,
     State(site): State<Arc<Site>>,
     Path(id): Path<AttachmentId>,
     Query(wanted): Query<Wanted>,
 ) -> Response {
-    match load(&site, id, wanted.size).await {
+    match load(&site, &viewer, id, wanted.size).await {
         Ok(response) => response,
         Err(status) => status.into_response(),
     }
 }
 
-async fn load(site: &Site, id: AttachmentId, size: Option<u32>) -> Result<Response, StatusCode> {
+async fn load(
+    site: &Site,
+    viewer: &Viewer,
+    id: AttachmentId,
+    size: Option<u32>,
+) -> Result<Response, StatusCode> {
     let unavailable = |error: &dyn std::fmt::Display| {
         warn!(%error, "a file could not be served");
         StatusCode::SERVICE_UNAVAILABLE
     };
-    let found = site.store.attachment_anywhere(id).await.map_err(|e| unavailable(&e))?;
-    let attachment = found.ok_or(StatusCode::NOT_FOUND)?;
+    let found = viewer.attachment(&site.store, id).await.map_err(|e| unavailable(&e))?;
+    let (attachment, _) = found.ok_or(StatusCode::NOT_FOUND)?;
     if let (Some(size), Some(_), Some(_)) = (size, attachment.width, attachment.height) {
         return match site.prints.view(&attachment, &View::whole(size.clamp(16, 2048))).await {
             Ok(small) => Ok(served(small.bytes, small.mime, None)),
