@@ -8,6 +8,7 @@ mod fetching;
 mod filing;
 mod intake;
 mod me;
+mod members;
 mod pacing;
 mod parking;
 pub mod parse;
