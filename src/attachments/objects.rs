@@ -5,7 +5,7 @@ use object_store::{
     ObjectStore, ObjectStoreExt as _, local::LocalFileSystem, memory::InMemory, path::Path,
     prefix::PrefixStore,
 };
-use std::{path::PathBuf, sync::Arc};
+use std::{ops::Range, path::PathBuf, sync::Arc};
 use url::Url;
 
 #[derive(Debug, thiserror::Error)]
@@ -84,6 +84,11 @@ impl Objects {
     pub async fn get(&self, key: &str) -> Result<Bytes, ObjectError> {
         self.check_folder().await?;
         Ok(self.inner.get(&Path::from(key)).await?.bytes().await?)
+    }
+
+    pub async fn get_part(&self, key: &str, range: Range<u64>) -> Result<Bytes, ObjectError> {
+        self.check_folder().await?;
+        Ok(self.inner.get_range(&Path::from(key), range).await?)
     }
 
     /// Removes the bytes; it is fine if they are gone already.

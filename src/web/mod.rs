@@ -5,14 +5,15 @@ mod api;
 mod attempts;
 mod cookie;
 mod extract;
-mod files;
 mod guard;
 mod login;
 mod markdown;
 mod page;
 mod post;
+mod posting;
 mod problem;
 mod says;
+mod serving;
 mod viewer;
 
 use crate::{
@@ -36,6 +37,8 @@ use tracing::error;
 use url::Url;
 use utoipa_swagger_ui::SwaggerUi;
 
+pub use posting::Echoes;
+
 /// What the page needs of the rest.
 pub struct Site {
     pub store: Store,
@@ -48,6 +51,8 @@ pub struct Site {
     /// The one name the page answers to, if it has one.
     pub public_url: Option<Url>,
     pub attempts: Attempts,
+    /// How what is said here is shown where a conversation is at home.
+    pub echoes: Echoes,
 }
 
 /// One upload of the page: an album and a little more.
@@ -84,7 +89,7 @@ pub async fn bind(address: SocketAddr) -> Result<Bound, BindError> {
 
 fn router(site: Site) -> Router {
     let most = site.attachments.limits().max_file_bytes.saturating_mul(MOST_FILES);
-    let (api, description) = api::routes();
+    let (api, description) = api::routes(site.attachments.limits());
     let site = Arc::new(site);
     Router::new()
         .merge(api)
@@ -92,7 +97,6 @@ fn router(site: Site) -> Router {
         .merge(SwaggerUi::new("/docs").url("/openapi.json", description))
         .route("/", get(page::show).post(post::message))
         .route("/new", post(post::new_conversation))
-        .route("/attachments/{id}", get(files::attachment))
         .route("/style.css", get(page::style))
         .route("/healthz", get(|| async { "ok" }))
         .layer(DefaultBodyLimit::max(usize::try_from(most).unwrap_or(usize::MAX)))

@@ -8,6 +8,7 @@ use crate::{
     domain::{AttachmentId, Conversation, SessionId, TurnId},
     store::{DeletedSession, Doomed, StoreError},
 };
+use chrono::{DateTime, Utc};
 use sqlx::{QueryBuilder, Row as _};
 use std::collections::HashSet;
 
@@ -54,12 +55,24 @@ pub async fn empty_session(conn: &mut Conn, id: SessionId) -> Result<(), StoreEr
     Ok(())
 }
 
-/// Files that only messages of this session carry, less those another picture is still to be made from.
+/// All files of the conversation if this is its only session. Else those that only its messages carry, less those another picture is still to be made from.
 pub async fn only_used_by(
     conn: &mut Conn,
     place: &Conversation,
     id: SessionId,
 ) -> Result<HashSet<AttachmentId>, StoreError> {
+    let others = sqlx::query::<Db>(
+        "SELECT COUNT(*) AS n FROM session_metadata \
+         WHERE interface_type = $1 AND conversation_id = $2 AND session_id <> $3",
+    )
+    .bind(place.interface.as_str())
+    .bind(&place.id)
+    .bind(id.to_string())
+    .fetch_one(&mut *conn)
+    .await?;
+    if others.try_get::<i64, _>("n")? == 0 {
+        return all_of_conversation(conn, place).await;
+    }
     let own = sqlx::query::<Db>(
         "SELECT DISTINCT a.attachment_id FROM message_history m \
          JOIN message_attachments a ON a.internal_id = m.internal_id \
@@ -94,6 +107,36 @@ pub async fn only_used_by(
             return Ok(own);
         }
     }
+}
+
+async fn all_of_conversation(
+    conn: &mut Conn,
+    place: &Conversation,
+) -> Result<HashSet<AttachmentId>, StoreError> {
+    let all = sqlx::query::<Db>(
+        "SELECT attachment_id FROM attachment_metadata WHERE interface_type = $1 AND conversation_id = $2",
+    )
+    .bind(place.interface.as_str())
+    .bind(&place.id)
+    .fetch_all(conn)
+    .await?;
+    Ok(all.iter().map(|row| rows::parsed(row, "attachment_id")).collect::<Result<_, _>>()?)
+}
+
+/// Files that were uploaded and never sent with a message.
+pub async fn forget_uploads(conn: &mut Conn, before: DateTime<Utc>) -> Result<u64, StoreError> {
+    let stale = sqlx::query::<Db>(
+        "SELECT attachment_id FROM attachment_metadata \
+         WHERE interface_type = 'web' AND conversation_id >= 'uploads-' AND conversation_id < 'uploads.' \
+         AND created_at < $1",
+    )
+    .bind(before)
+    .fetch_all(&mut *conn)
+    .await?;
+    for row in &stale {
+        doom(conn, rows::parsed(row, "attachment_id")?).await?;
+    }
+    Ok(stale.len() as u64)
 }
 
 /// Deletes what is known of a file and notes its bytes as doomed. False if there is no such file.
