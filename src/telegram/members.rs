@@ -58,6 +58,8 @@ async fn note(telegram: &Telegram, inbox_id: i64, changes: Changes) -> Result<()
     // behind it, to be noted once more.
     let speaks = !telegram.store.waiting_updates(&place.id, &user.0).await?.is_empty();
     telegram.store.remove_member(&place, &user).await?;
+    // Whoever watches it on the page is looked at anew.
+    telegram.turns.changed(&place);
     if !speaks {
         return telegram.store.close_update(inbox_id).await;
     }
