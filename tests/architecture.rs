@@ -86,6 +86,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sqlx", &["store"]),
     ("axum", &["web"]),
     ("askama", &["web"]),
+    ("utoipa", &["web"]),
     ("image", &["imaging"]),
     ("fast_image_resize", &["imaging"]),
     ("libjpeg_turbo_rs", &["imaging"]),

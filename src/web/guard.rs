@@ -23,7 +23,7 @@ const DOCS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'sel
      img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// Whoever is not logged in sees these and nothing else.
-const OPEN: [&str; 3] = ["/healthz", "/login", "/style.css"];
+const OPEN: [&str; 2] = ["/healthz", "/login"];
 const OPEN_BELOW: [&str; 2] = ["/login/", "/static/"];
 
 pub async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {

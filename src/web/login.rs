@@ -16,6 +16,7 @@ use std::{sync::Arc, time::Instant};
 #[derive(Template)]
 #[template(path = "login.html")]
 struct Page {
+    assets: String,
     title: &'static str,
     text: String,
     /// What the button says, if there is one; it sends to where the page itself is.
@@ -30,7 +31,7 @@ pub fn routes() -> Router<Arc<Site>> {
 }
 
 fn page(status: StatusCode, title: &'static str, text: String, button: Option<&'static str>) -> Response {
-    match (Page { title, text: text.clone(), button }).render() {
+    match (Page { assets: folder(), title, text: text.clone(), button }).render() {
         Ok(html) => (status, Html(html)).into_response(),
         Err(_) => (status, text).into_response(),
     }

@@ -20,17 +20,11 @@ use crate::{
     access::Door,
     agent::{Routes, Turns},
     attachments::Attachments,
-    domain::{Conversation, InterfaceType, UserId},
     store::Store,
     tools::Prints,
 };
 pub use attempts::Attempts;
-use axum::{
-    Router,
-    extract::DefaultBodyLimit,
-    middleware,
-    routing::{get, post},
-};
+use axum::{Router, extract::DefaultBodyLimit, middleware, routing::get};
 use std::{net::SocketAddr, sync::Arc};
 use tokio::net::TcpListener;
 use tracing::error;
@@ -57,16 +51,6 @@ pub struct Site {
 
 /// One upload of the page: an album and a little more.
 const MOST_FILES: u64 = 12;
-
-/// The one person who sits at this machine.
-fn local_user() -> UserId {
-    UserId("local".into())
-}
-
-/// Their one conversation; `/new` starts another session in it.
-fn local_conversation() -> Conversation {
-    Conversation::new(InterfaceType::Web, "local")
-}
 
 #[derive(Debug, thiserror::Error)]
 #[error("the page cannot listen on {address}: {why}. Choose another web.listen, or null for no page.")]
@@ -95,9 +79,7 @@ fn router(site: Site) -> Router {
         .merge(api)
         .merge(login::routes())
         .merge(SwaggerUi::new("/docs").url("/openapi.json", description))
-        .route("/", get(page::show).post(post::message))
-        .route("/new", post(post::new_conversation))
-        .route("/style.css", get(page::style))
+        .merge(page::routes())
         .route("/healthz", get(|| async { "ok" }))
         .layer(DefaultBodyLimit::max(usize::try_from(most).unwrap_or(usize::MAX)))
         .layer(middleware::from_fn_with_state(site.clone(), guard::guard))
