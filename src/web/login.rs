@@ -1,6 +1,6 @@
 //! In and out: the page behind a link from the bot, the button that logs in, and the way out.
 
-use super::{Site, attempts, cookie, problem::Problem, says};
+use super::{Site, attempts, cookie, page::folder, problem::Problem, says};
 use crate::access::WayIn;
 use askama::Template;
 use axum::{
