@@ -4,7 +4,7 @@
 use super::{Access, Standing, Viewer};
 use crate::{
     domain::{TokenId, UserId},
-    store::{ApiToken, LoginLink, Store, StoreError},
+    store::{ApiToken, Login, LoginLink, Store, StoreError},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -41,10 +41,22 @@ pub enum WayIn {
     Login(String),
 }
 
+/// What opened the door to somebody, to ask again later whether it still would.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pass {
+    /// They sit at this machine.
+    Local,
+    /// The hash of a browser's login.
+    Login(String),
+    /// The hash of a program's token.
+    Token(String),
+}
+
 /// What came of showing a login: who it is, and what the browser should show from now on.
 #[derive(Debug, PartialEq, Eq)]
 pub struct LoggedIn {
     pub viewer: Viewer,
+    pub pass: Pass,
     pub renewed: Option<String>,
 }
 
@@ -111,17 +123,26 @@ impl Door {
     /// Who shows this login; a new one is due every day.
     pub async fn by_login(&self, login: &str, now: DateTime<Utc>) -> Result<Option<LoggedIn>, StoreError> {
         let login_hash = hash(login);
-        let Some(known) = self.store.login(&login_hash).await? else { return Ok(None) };
-        let too_late = known.replaced_at.is_some_and(|at| now - at > REPLACED_LASTS);
-        if known.expires_at <= now || too_late {
-            return Ok(None);
-        }
-        let Some(viewer) = self.viewer(known.user_id).await? else { return Ok(None) };
+        let Some((known, viewer)) = self.login(&login_hash, now).await? else { return Ok(None) };
         let due = known.replaced_at.is_none() && now - known.created_at >= LOGIN_RENEWED;
         let fresh = secret();
         let renewed =
             due && self.store.renew_login(&login_hash, &hash(&fresh), now, now + LOGIN_LASTS).await?;
-        Ok(Some(LoggedIn { viewer, renewed: renewed.then_some(fresh) }))
+        Ok(Some(LoggedIn { viewer, pass: Pass::Login(login_hash), renewed: renewed.then_some(fresh) }))
+    }
+
+    async fn login(
+        &self,
+        login_hash: &str,
+        now: DateTime<Utc>,
+    ) -> Result<Option<(Login, Viewer)>, StoreError> {
+        let Some(known) = self.store.login(login_hash).await? else { return Ok(None) };
+        let too_late = known.replaced_at.is_some_and(|at| now - at > REPLACED_LASTS);
+        if known.expires_at <= now || too_late {
+            return Ok(None);
+        }
+        let viewer = self.viewer(known.user_id.clone()).await?;
+        Ok(viewer.map(|viewer| (known, viewer)))
     }
 
     pub async fn log_out(&self, login: &str) -> Result<(), StoreError> {
@@ -129,16 +150,35 @@ impl Door {
     }
 
     /// Who made the token that a program shows.
-    pub async fn by_token(&self, token: &str, now: DateTime<Utc>) -> Result<Option<Viewer>, StoreError> {
+    pub async fn by_token(
+        &self,
+        token: &str,
+        now: DateTime<Utc>,
+    ) -> Result<Option<(Viewer, Pass)>, StoreError> {
         if !token.starts_with(TOKEN_PREFIX) {
             return Ok(None);
         }
-        let Some(known) = self.store.api_token(&hash(token)).await? else { return Ok(None) };
-        let Some(viewer) = self.viewer(known.user_id).await? else { return Ok(None) };
+        let token_hash = hash(token);
+        let Some((known, viewer)) = self.token(&token_hash).await? else { return Ok(None) };
         if known.last_used_at.is_none_or(|at| now - at >= USE_NOTED) {
             self.store.note_token_use(known.token_id, now).await?;
         }
-        Ok(Some(viewer))
+        Ok(Some((viewer, Pass::Token(token_hash))))
+    }
+
+    async fn token(&self, token_hash: &str) -> Result<Option<(ApiToken, Viewer)>, StoreError> {
+        let Some(known) = self.store.api_token(token_hash).await? else { return Ok(None) };
+        let viewer = self.viewer(known.user_id.clone()).await?;
+        Ok(viewer.map(|viewer| (known, viewer)))
+    }
+
+    /// Would this still open the door? Whoever stays longer than for one answer is asked again.
+    pub async fn still_opens(&self, pass: &Pass, now: DateTime<Utc>) -> Result<bool, StoreError> {
+        Ok(match pass {
+            Pass::Local => true,
+            Pass::Login(login_hash) => self.login(login_hash, now).await?.is_some(),
+            Pass::Token(token_hash) => self.token(token_hash).await?.is_some(),
+        })
     }
 
     /// A token, and what is shown once and never again. None if they have too many already.
@@ -272,7 +312,7 @@ mod tests {
         let now = Utc::now();
         let login = before.log_in(&token(&before, now).await, now).await.unwrap().unwrap();
         let (_, shown) = before.make_token(&ann(), "script", now).await.unwrap().unwrap();
-        assert_eq!(before.by_token(&shown, now).await.unwrap().unwrap().standing, Standing::Member);
+        assert_eq!(before.by_token(&shown, now).await.unwrap().unwrap().0.standing, Standing::Member);
         let link = token(&before, now).await;
 
         let after = door(folder.path(), &[UserId("200".into())]).await;
@@ -294,7 +334,7 @@ mod tests {
         {
             let (_, shown) = door.make_token(&UserId(user.into()), "t", now).await.unwrap().unwrap();
             let viewer = door.by_token(&shown, now).await.unwrap();
-            assert_eq!(viewer.map(|viewer| viewer.standing), standing, "{user}");
+            assert_eq!(viewer.map(|(viewer, _)| viewer.standing), standing, "{user}");
         }
     }
 }

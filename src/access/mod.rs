@@ -4,7 +4,7 @@
 mod door;
 mod viewer;
 
-pub use door::{Door, LINK_LASTS, LOGIN_LASTS, LoggedIn, MOST_TOKENS, REPLACED_LASTS, WayIn};
+pub use door::{Door, LINK_LASTS, LOGIN_LASTS, LoggedIn, MOST_TOKENS, Pass, REPLACED_LASTS, WayIn};
 pub use viewer::{Standing, Viewer};
 
 use crate::{

@@ -5,7 +5,7 @@ use super::{
     Site, cookie, login,
     problem::Problem,
     says,
-    viewer::{Showed, arrive},
+    viewer::{Arrival, arrive},
 };
 use crate::access::WayIn;
 use axum::{
@@ -61,7 +61,7 @@ async fn check(site: &Site, asked: &mut Parts) -> Result<Option<String>, Respons
         return Err(login::asked_for(asked));
     }
     let safe = matches!(asked.method, Method::GET | Method::HEAD | Method::OPTIONS);
-    let by_token = arrival.as_ref().is_some_and(|arrival| arrival.showed == Showed::Token);
+    let by_token = arrival.as_ref().is_some_and(Arrival::is_program);
     if !safe && !by_token && !from_this_page(site, host, &asked.headers) {
         return Err(Problem::new(StatusCode::FORBIDDEN, says::NOT_FROM_THE_PAGE).into_response());
     }

@@ -1,7 +1,7 @@
 //! Who asks: found out anew for every request, before any route sees it.
 
 use super::{Site, attempts, cookie, guard, problem::Problem, says};
-use crate::access::{LoggedIn, Viewer, WayIn};
+use crate::access::{LoggedIn, Pass, Viewer, WayIn};
 use axum::{
     extract::FromRequestParts,
     http::{HeaderMap, StatusCode, header, request::Parts},
@@ -10,31 +10,27 @@ use axum::{
 use chrono::Utc;
 use std::{sync::Arc, time::Instant};
 
-/// What they showed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Showed {
-    /// Nothing: they sit at this machine.
-    Nothing,
-    /// The cookie of a browser.
-    Login,
-    /// The token of a program, which no other site can make a browser send.
-    Token,
-}
-
 /// Somebody who may come in.
 #[derive(Debug, Clone)]
 pub struct Arrival {
     pub viewer: Viewer,
-    pub showed: Showed,
+    pub pass: Pass,
     /// What their browser should show from now on.
     pub renewed: Option<String>,
+}
+
+impl Arrival {
+    /// A program: no other site can make a browser send its token.
+    pub fn is_program(&self) -> bool {
+        matches!(self.pass, Pass::Token(_))
+    }
 }
 
 /// None if they show nothing that opens the door; an answer if what they show is wrong.
 pub async fn arrive(site: &Site, asked: &Parts) -> Result<Option<Arrival>, Response> {
     if !matches!(site.door.way(), WayIn::Login(_)) {
         let viewer = Viewer::local();
-        return Ok(Some(Arrival { viewer, showed: Showed::Nothing, renewed: None }));
+        return Ok(Some(Arrival { viewer, pass: Pass::Local, renewed: None }));
     }
     let ours = |error| Problem::from(error).into_response();
     if let Some(token) = bearer(&asked.headers) {
@@ -42,15 +38,15 @@ pub async fn arrive(site: &Site, asked: &Parts) -> Result<Option<Arrival>, Respo
         if let Some(seconds) = site.attempts.wait(peer, now) {
             return Err(guard::too_often(seconds));
         }
-        let Some(viewer) = site.door.by_token(token, Utc::now()).await.map_err(ours)? else {
+        let Some((viewer, pass)) = site.door.by_token(token, Utc::now()).await.map_err(ours)? else {
             site.attempts.wrong(peer, now);
             return Err(Problem::new(StatusCode::UNAUTHORIZED, says::WRONG_TOKEN).into_response());
         };
-        return Ok(Some(Arrival { viewer, showed: Showed::Token, renewed: None }));
+        return Ok(Some(Arrival { viewer, pass, renewed: None }));
     }
     let Some(login) = cookie::read(site, &asked.headers) else { return Ok(None) };
     let found = site.door.by_login(login, Utc::now()).await.map_err(ours)?;
-    Ok(found.map(|LoggedIn { viewer, renewed }| Arrival { viewer, showed: Showed::Login, renewed }))
+    Ok(found.map(|LoggedIn { viewer, pass, renewed }| Arrival { viewer, pass, renewed }))
 }
 
 /// Other schemes are a proxy's business, not ours.

@@ -10,7 +10,7 @@ use crate::{
         extract::{Json, Path},
         problem::{Problem, Reading, Usual},
         says,
-        viewer::{Arrival, Showed},
+        viewer::Arrival,
     },
 };
 use axum::{extract::State, http::StatusCode};
@@ -81,7 +81,7 @@ pub async fn create(
     State(site): State<Arc<Site>>,
     Json(new): Json<NewToken>,
 ) -> Result<(StatusCode, axum::Json<MadeToken>), Problem> {
-    if arrival.showed == Showed::Token {
+    if arrival.is_program() {
         return Err(Problem::new(StatusCode::FORBIDDEN, says::TOKENS_MAKE_NO_TOKENS));
     }
     let name = new.name.trim();

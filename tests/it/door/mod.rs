@@ -2,11 +2,11 @@
 //! links, and their browsers and programs.
 
 mod guard;
-//ISO mod isolation;
+mod isolation;
 mod login;
 mod members;
 mod tokens;
-//ISO mod walk;
+mod walk;
 
 use crate::harness::{BotUnderTest, Person, Settings, World};
 use reqwest::{
