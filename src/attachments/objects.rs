@@ -86,6 +86,13 @@ impl Objects {
         Ok(self.inner.get(&Path::from(key)).await?.bytes().await?)
     }
 
+    /// Fails if there are no such bytes.
+    pub async fn check_there(&self, key: &str) -> Result<(), ObjectError> {
+        self.check_folder().await?;
+        self.inner.head(&Path::from(key)).await?;
+        Ok(())
+    }
+
     /// Removes the bytes; it is fine if they are gone already.
     pub async fn delete(&self, key: &str) -> Result<(), ObjectError> {
         self.check_folder().await?;
