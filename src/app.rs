@@ -25,6 +25,8 @@ use tracing::{error, info, warn};
 
 /// How long handled updates are kept: longer than Telegram could deliver them again.
 const INBOX_KEPT: TimeDelta = TimeDelta::days(7);
+/// How long a file that was uploaded waits for the message that sends it.
+const UPLOADS_KEPT: TimeDelta = TimeDelta::days(1);
 /// How long a stop waits for what is on the wire.
 const PATIENCE: Duration = Duration::from_secs(15);
 
@@ -98,6 +100,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
                 turns: turns.clone(),
                 prints: prints.clone(),
                 routes: routes.clone(),
+                echoes: [(InterfaceType::Telegram, telegram::echo as crate::agent::Planner)].into(),
             };
             let server = web::bind(address, site).await?;
             let at = server.address;
@@ -321,6 +324,9 @@ where
 
 async fn upkeep(prints: Prints) {
     loop {
+        if let Err(error) = prints.store.forget_uploads(Utc::now() - UPLOADS_KEPT).await {
+            error!(%error, "old uploads could not be forgotten");
+        }
         if let Err(error) = prints.sweep().await {
             error!(%error, "deleted files could not be removed");
         }

@@ -16,8 +16,8 @@ use crate::{
 };
 use chrono::Utc;
 use futures::future::join_all;
-use serde_json::Value;
-use std::time::Duration;
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 use tracing::{debug, info, warn};
 
 /// How long a step waits before it is stored again when the database is away.
@@ -211,11 +211,14 @@ async fn run_calls(
 ) -> Result<(), Stopped> {
     let shown = (!calls.is_empty()).then(|| doing(calls));
     engine.turns.progress(turn.turn_id, |progress| progress.doing = shown);
-    let work =
-        calls.iter().map(|call| agent.tools.call(tools, &call.name, &call.arguments, engine.tool_timeout));
+    let work = calls.iter().map(|call| async {
+        let since = Instant::now();
+        let result = agent.tools.call(tools, &call.name, &call.arguments, engine.tool_timeout).await;
+        (result, since.elapsed())
+    });
     let results = join_all(work).await;
     engine.turns.progress(turn.turn_id, |progress| progress.doing = None);
-    for (call, result) in calls.iter().zip(results) {
+    for (call, (result, took)) in calls.iter().zip(results) {
         debug!(tool = call.name, failed = result.failed, "tool ran");
         bill::noted_of_tool(engine, agent, turn, &result.usage).await;
         let made = result.outputs.iter().filter_map(|output| match output {
@@ -225,6 +228,7 @@ async fn run_calls(
         let row = |message: NewMessage| NewMessage {
             tool_call_id: Some(call.id.clone()),
             tool_name: Some(call.name.clone()),
+            reasoning_info: Some(json!({ "duration_ms": took.as_millis() as u64 })),
             error: result.failed.then(|| result.text.clone()),
             attachments: result.outputs.iter().map(Output::id).collect(),
             content: result.text.clone(),

@@ -91,7 +91,7 @@ async fn says(store: &Store, place: &Conversation, shown_id: &str, text: &str) -
         messages: vec![FiledMessage { message, attachments: Vec::new() }],
         thread_root: None,
         session: None,
-        echo: Vec::new(),
+        echo: None,
         wants_turn: WantsTurn::Yes,
     };
     store.file(&filing).await.unwrap().turn.unwrap()

@@ -1,14 +1,14 @@
 //! Bytes that nobody needs any more are removed, but never from under a file that is just being kept: the same content
 //! may be on its way in while an older file with it is deleted.
 
-use super::{AttachmentError, Attachments, ObjectError};
+use super::{AttachmentError, Attachments, ObjectError, VIEW_SIZES, view_key};
 use crate::{domain::AttachmentId, store::Doomed};
 use std::{
     collections::HashMap,
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
-use tokio::sync::RwLock;
+use tokio::sync::{RwLock, RwLockReadGuard};
 
 /// Bytes that are in the store for longer than this without a row will not get one.
 const ON_ITS_WAY: Duration = Duration::from_secs(600);
@@ -24,13 +24,18 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
+    /// While this is held, nothing is removed.
+    pub async fn come_in(&self) -> RwLockReadGuard<'_, ()> {
+        self.door.read().await
+    }
+
     pub async fn arrive(
         &self,
         key: &str,
         id: AttachmentId,
         put: impl Future<Output = Result<(), ObjectError>>,
     ) -> Result<(), ObjectError> {
-        let _coming_in = self.door.read().await;
+        let _coming_in = self.come_in().await;
         put.await?;
         let mut lately = self.lately();
         lately.retain(|_, arrived| {
@@ -41,12 +46,20 @@ impl Arrivals {
         Ok(())
     }
 
-    /// Whether a file that is not one of the deleted may be about to use the bytes.
-    fn awaited_beside(&self, key: &str, deleted: &[Doomed]) -> bool {
+    /// These files are gone: nobody need wait for their rows.
+    fn forget(&self, deleted: &[Doomed]) {
+        let mut lately = self.lately();
+        for object in deleted {
+            if let Some(arrived) = lately.get_mut(&object.object_key) {
+                arrived.retain(|(id, _)| *id != object.attachment_id);
+            }
+        }
+    }
+
+    /// Whether a file may be about to use the bytes.
+    fn awaits(&self, key: &str) -> bool {
         let lately = self.lately();
-        let arrived = lately.get(key).into_iter().flatten();
-        let is_deleted = |id: &AttachmentId| deleted.iter().any(|object| object.attachment_id == *id);
-        arrived.into_iter().any(|(id, at)| !is_deleted(id) && at.elapsed() < ON_ITS_WAY)
+        lately.get(key).is_some_and(|arrived| arrived.iter().any(|(_, at)| at.elapsed() < ON_ITS_WAY))
     }
 
     fn lately(&self) -> MutexGuard<'_, HashMap<String, Vec<(AttachmentId, Instant)>>> {
@@ -60,6 +73,7 @@ impl Attachments {
         let mut gone = Vec::new();
         loop {
             let doomed = self.store.doomed_objects(AT_ONCE).await?;
+            self.arrivals.forget(&doomed);
             let mut settled = Vec::new();
             for object in &doomed {
                 let _alone = self.arrivals.door.write().await;
@@ -67,10 +81,13 @@ impl Attachments {
                     settled.push(object.attachment_id);
                     continue;
                 }
-                if self.arrivals.awaited_beside(&object.object_key, &doomed) {
+                if self.arrivals.awaits(&object.object_key) {
                     continue;
                 }
                 self.objects.delete(&object.object_key).await?;
+                for size in VIEW_SIZES {
+                    self.objects.delete(&view_key(&object.sha256, size)).await?;
+                }
                 gone.push(object.sha256.clone());
                 settled.push(object.attachment_id);
             }

@@ -20,7 +20,7 @@ use bytes::Bytes;
 use chrono::Utc;
 use deletion::Arrivals;
 use sha2::{Digest, Sha256};
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -236,10 +236,40 @@ impl Attachments {
         self.stored_bytes(&attachment.object_key).await
     }
 
+    /// A part of a file.
+    pub async fn part(&self, attachment: &Attachment, range: Range<u64>) -> Result<Bytes, AttachmentError> {
+        Ok(self.objects.get_part(&attachment.object_key, range).await?)
+    }
+
+    /// A small view of a picture that was kept before.
+    pub async fn kept_view(&self, sha256: &str, size: u32) -> Result<Option<Bytes>, AttachmentError> {
+        match self.objects.get(&view_key(sha256, size)).await {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(ObjectError::Missing) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Keeps a small view, beside the file it is of: it goes with it.
+    pub async fn keep_view(&self, file: &Attachment, size: u32, bytes: Bytes) -> Result<(), AttachmentError> {
+        let _coming_in = self.arrivals.come_in().await;
+        if self.store.object_in_use(&file.object_key).await? {
+            self.objects.put(&view_key(&file.sha256, size), bytes).await?;
+        }
+        Ok(())
+    }
+
     /// The bytes under a key that a plan was made with.
     pub async fn stored_bytes(&self, object_key: &str) -> Result<Bytes, AttachmentError> {
         Ok(self.objects.get(object_key).await?)
     }
+}
+
+/// The sizes of small views that are kept: the longest side in pixels.
+pub const VIEW_SIZES: [u32; 5] = [96, 320, 640, 1280, 2048];
+
+fn view_key(sha256: &str, size: u32) -> String {
+    format!("views/{}/{sha256}-{size}", sha256.get(..2).unwrap_or_default())
 }
 
 /// A name for a file that came without one, by what its bytes are.

@@ -5,7 +5,7 @@ use object_store::{
     ObjectStore, ObjectStoreExt as _, local::LocalFileSystem, memory::InMemory, path::Path,
     prefix::PrefixStore,
 };
-use std::{path::PathBuf, sync::Arc};
+use std::{ops::Range, path::PathBuf, sync::Arc};
 use url::Url;
 
 #[derive(Debug, thiserror::Error)]
@@ -91,6 +91,11 @@ impl Objects {
         self.check_folder().await?;
         self.inner.head(&Path::from(key)).await?;
         Ok(())
+    }
+
+    pub async fn get_part(&self, key: &str, range: Range<u64>) -> Result<Bytes, ObjectError> {
+        self.check_folder().await?;
+        Ok(self.inner.get_range(&Path::from(key), range).await?)
     }
 
     /// Removes the bytes; it is fine if they are gone already.

@@ -81,6 +81,9 @@ verbs! {
         read attachment_anywhere(id: AttachmentId) -> Option<Attachment>;
         read children_of_attachment(parent: &Attachment) -> Vec<Attachment>;
         write print_attachment(printed: &Attachment) -> ();
+        write add_attachment(attachment: &Attachment) -> ();
+        write move_attachments(ids: &[AttachmentId], from: &Conversation, to: &Conversation) -> ();
+        read shown_as(message: MessageId, attachment: Option<AttachmentId>) -> Option<String>;
         read recent_attachments(place: &Conversation, since: DateTime<Utc>, limit: i64) -> Vec<Attachment>;
         read bytes_kept(place: &Conversation) -> i64;
     }
@@ -105,6 +108,7 @@ verbs! {
         write delete_session(id: SessionId) -> Option<DeletedSession>;
         write delete_attachment(id: AttachmentId) -> bool;
         read doomed_objects(limit: i64) -> Vec<Doomed>;
+        write forget_uploads(before: DateTime<Utc>) -> u64;
         read object_in_use(object_key: &str) -> bool;
         write forget_doomed(ids: &[AttachmentId]) -> ();
     }
@@ -141,6 +145,7 @@ verbs! {
         write recover_turns() -> u64;
         write give_back_turns(running: &[TurnId]) -> u64;
         read open_turns() -> i64;
+        read open_turn_of_session(session: SessionId) -> Option<Turn>;
     }
     outbox {
         write answer_update(inbox_ids: &[i64], place: &Conversation, reply_to: Option<&str>, sends: &[PlannedSend]) -> ();

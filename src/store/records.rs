@@ -69,17 +69,34 @@ pub struct Filing {
     pub thread_root: Option<Message>,
     /// The session a new thread goes to; none is the conversation's newest.
     pub session: Option<SessionId>,
-    /// What the conversation's own interface is told of messages that came in by another.
-    pub echo: Vec<PlannedSend>,
+    /// What the conversation's own interface is told of the first message, which came in by another.
+    pub echo: Option<Echo>,
     pub wants_turn: WantsTurn,
 }
 
 /// One message of a batch, with what it carries already in the object store.
 #[derive(Debug, Clone)]
 pub struct FiledMessage {
-    /// Session, thread and attachment ids are filled in by the filing.
+    /// Session and thread are filled in by the filing. Its attachments are files that are known already.
     pub message: NewMessage,
+    /// New files.
     pub attachments: Vec<Attachment>,
+}
+
+/// A message of one interface, shown on another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Echo {
+    pub sends: Vec<PlannedSend>,
+    /// The message that people see there as the one replied to.
+    pub reply_to: Option<String>,
+}
+
+/// Where a planned send comes from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Origin {
+    pub turn: Option<TurnId>,
+    /// The message it shows, which gets the ids that people see.
+    pub message: Option<MessageId>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -249,7 +249,7 @@ async fn compose(
         messages,
         thread_root,
         session: None,
-        echo: Vec::new(),
+        echo: None,
     })
 }
 
@@ -328,7 +328,7 @@ async fn file_never_seen(
         messages: vec![FiledMessage { message, attachments: vec![attachment] }],
         thread_root: None,
         session: None,
-        echo: Vec::new(),
+        echo: None,
         wants_turn: WantsTurn::No,
     };
     telegram.store.file(&filing).await.map(drop)

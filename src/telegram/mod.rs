@@ -141,6 +141,12 @@ pub fn planner(answer: &Answer) -> Vec<PlannedSend> {
     plan::plan(answer).into_iter().map(plan::Send::into_planned).collect()
 }
 
+/// How this interface shows a message that was written on the web.
+pub fn echo(message: &Answer) -> Vec<PlannedSend> {
+    let shown = Answer { text: says::from_the_web(&message.text), attachments: message.attachments.clone() };
+    plan::plan_verbatim(&shown).into_iter().map(plan::Send::into_planned).collect()
+}
+
 /// Connects, however long Telegram is away; fails only on a wrong token.
 pub async fn connect(bot: Bot, parts: Parts) -> Result<Connected, ConnectError> {
     let cached = bot.clone().cache_me();

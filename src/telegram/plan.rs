@@ -55,10 +55,18 @@ pub struct SendFile {
 
 /// The sends of an answer, in order. A short text is the caption of the first file; a longer one goes ahead of them.
 pub fn plan(answer: &Answer) -> Vec<Send> {
-    let text = markdown(&answer.text);
-    let mut sends = files(&answer.attachments);
+    planned(&markdown(&answer.text), &answer.attachments)
+}
+
+/// The same with words that are a person's own: they are shown as they were written.
+pub fn plan_verbatim(message: &Answer) -> Vec<Send> {
+    planned(&Formatted::plain(message.text.clone()), &message.attachments)
+}
+
+fn planned(text: &Formatted, attachments: &[Attachment]) -> Vec<Send> {
+    let mut sends = files(attachments);
     if let Some(first) = sends.first_mut() {
-        match <[Formatted; 1]>::try_from(split(&text, CAPTION_UNITS)) {
+        match <[Formatted; 1]>::try_from(split(text, CAPTION_UNITS)) {
             Ok([caption]) => {
                 first.set_caption(caption);
                 return sends;
@@ -67,7 +75,7 @@ pub fn plan(answer: &Answer) -> Vec<Send> {
             Err(_) => {}
         }
     }
-    let texts = split(&text, TEXT_UNITS).into_iter().map(|body| Send::Text { body });
+    let texts = split(text, TEXT_UNITS).into_iter().map(|body| Send::Text { body });
     texts.chain(sends).collect()
 }
 

@@ -44,6 +44,11 @@ fn asks(command: &str, agent: &str) -> String {
     format!("\n/{command} asks {agent}; replies stay with it")
 }
 
+/// What a person wrote on the web, as the chat shows it.
+pub fn from_the_web(words: &str) -> String {
+    format!("🌐 From the web\n{words}").trim_end().to_owned()
+}
+
 pub fn new_conversation() -> String {
     "A fresh start. I won't bring up what we said before, but you can still reply to any old photo.".into()
 }

@@ -8,7 +8,7 @@ use super::{
     views::Viewed,
 };
 use crate::{
-    attachments::{AttachmentError, Attachments},
+    attachments::{AttachmentError, Attachments, VIEW_SIZES},
     domain::Attachment,
     imaging::{self, Encoded, ImagingError, Picture, View, Work},
     store::Store,
@@ -111,6 +111,25 @@ impl Prints {
     pub async fn view(&self, file: &Attachment, view: &View) -> Result<Viewed, ToolError> {
         let make = async { Ok(self.make_view(file, *view).await?.into()) };
         self.darkroom.views().get(file, view, make).await
+    }
+
+    /// A small copy for the page: made once, and kept beside the file. Sizes are rounded up to a few.
+    pub async fn thumbnail(&self, file: &Attachment, size: u32) -> Result<Viewed, ToolError> {
+        let largest = VIEW_SIZES[VIEW_SIZES.len() - 1];
+        let size = VIEW_SIZES.into_iter().find(|kept| *kept >= size).unwrap_or(largest);
+        let file = self.printed(file).await?;
+        let view = View::whole(size);
+        let make = async {
+            if let Some(bytes) = self.attachments.kept_view(&file.sha256, size).await?
+                && let Some(mime) = imaging::Format::sniff(&bytes).map(|format| format.mime())
+            {
+                return Ok(Viewed { bytes, mime });
+            }
+            let made: Viewed = self.make_view(&file, view).await?.into();
+            self.attachments.keep_view(&file, size, made.bytes.clone()).await?;
+            Ok(made)
+        };
+        self.darkroom.views().get(&file, &view, make).await
     }
 
     async fn make_view(&self, file: &Attachment, view: View) -> Result<Encoded, ToolError> {

@@ -3,12 +3,13 @@
 
 mod api;
 mod extract;
-mod files;
 mod guard;
 mod markdown;
 mod page;
 mod post;
+mod posting;
 mod problem;
+mod serving;
 mod viewer;
 
 use crate::{
@@ -29,6 +30,8 @@ use tokio::net::TcpListener;
 use tracing::error;
 use utoipa_swagger_ui::SwaggerUi;
 
+pub use posting::Echoes;
+
 /// What the page needs of the rest.
 pub struct Site {
     pub store: Store,
@@ -37,6 +40,8 @@ pub struct Site {
     pub prints: Prints,
     /// Which agent a message is for.
     pub routes: Routes,
+    /// How what is said here is shown where a conversation is at home.
+    pub echoes: Echoes,
 }
 
 /// One upload of the page: an album and a little more.
@@ -70,13 +75,12 @@ pub async fn bind(address: SocketAddr, site: Site) -> Result<Server, BindError> 
     let listener = TcpListener::bind(address).await.map_err(trouble)?;
     let bound = listener.local_addr().map_err(trouble)?;
     let most = site.attachments.limits().max_file_bytes.saturating_mul(MOST_FILES);
-    let (api, description) = api::routes();
+    let (api, description) = api::routes(site.attachments.limits());
     let router = Router::new()
         .merge(api)
         .merge(SwaggerUi::new("/docs").url("/openapi.json", description))
         .route("/", get(page::show).post(post::message))
         .route("/new", post(post::new_conversation))
-        .route("/attachments/{id}", get(files::attachment))
         .route("/style.css", get(page::style))
         .route("/healthz", get(|| async { "ok" }))
         .layer(DefaultBodyLimit::max(usize::try_from(most).unwrap_or(usize::MAX)))

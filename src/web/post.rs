@@ -161,7 +161,7 @@ async fn file(site: &Site, form: Form) -> Result<Option<TurnId>, Trouble> {
         messages: messages.collect(),
         thread_root: root,
         session: None,
-        echo: Vec::new(),
+        echo: None,
         wants_turn: WantsTurn::Yes,
     };
     Ok(site.store.file(&filing).await?.turn)

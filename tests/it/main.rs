@@ -6,6 +6,8 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+// The history API.
+mod api;
 // Photos, replies and albums, as a new user would try them.
 mod conversations;
 // What the documents say of files and settings is so.

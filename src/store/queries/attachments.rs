@@ -79,6 +79,48 @@ pub async fn children_of_attachment(
     Ok(rows::attachments(rows)?)
 }
 
+/// Files that waited elsewhere become part of a conversation. Only those that are there are moved.
+pub async fn move_attachments(
+    conn: &mut Conn,
+    ids: &[AttachmentId],
+    from: &Conversation,
+    to: &Conversation,
+) -> Result<(), StoreError> {
+    for id in ids {
+        sqlx::query::<Db>(
+            "UPDATE attachment_metadata SET interface_type = $4, conversation_id = $5 \
+             WHERE attachment_id = $1 AND interface_type = $2 AND conversation_id = $3",
+        )
+        .bind(id.to_string())
+        .bind(from.interface.as_str())
+        .bind(&from.id)
+        .bind(to.interface.as_str())
+        .bind(&to.id)
+        .execute(&mut *conn)
+        .await?;
+    }
+    Ok(())
+}
+
+/// The id under which people see this message, or this one file of it.
+pub async fn shown_as(
+    conn: &mut Conn,
+    message: MessageId,
+    attachment: Option<AttachmentId>,
+) -> Result<Option<String>, StoreError> {
+    let row = sqlx::query::<Db>(
+        "SELECT COALESCE( \
+           (SELECT MIN(a.interface_message_id) FROM message_attachments a \
+            WHERE a.internal_id = m.internal_id AND a.attachment_id = $2), \
+           m.interface_message_id) AS shown FROM message_history m WHERE m.internal_id = $1",
+    )
+    .bind(message.0)
+    .bind(attachment.map(|id| id.to_string()))
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| row.try_get("shown")).transpose()?.flatten())
+}
+
 pub async fn link(
     conn: &mut Conn,
     message: MessageId,

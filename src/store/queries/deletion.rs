@@ -8,6 +8,7 @@ use crate::{
     domain::{AttachmentId, Conversation, SessionId, TurnId},
     store::{DeletedSession, Doomed, StoreError},
 };
+use chrono::{DateTime, Utc};
 use sqlx::{QueryBuilder, Row as _};
 use std::collections::HashSet;
 
@@ -23,8 +24,7 @@ pub async fn delete_session(conn: &mut Conn, id: SessionId) -> Result<Option<Del
     .fetch_all(&mut *conn)
     .await?;
     let turns: Vec<TurnId> = open.iter().map(|row| rows::parsed(row, "turn_id")).collect::<Result<_, _>>()?;
-    let own = own_files(conn, &place, id).await?;
-    let files = spared(conn, &place, own).await?;
+    let files = only_used_by(conn, &place, id).await?;
     empty_session(conn, id).await?;
     for file in &files {
         doom(conn, *file).await?;
@@ -38,7 +38,6 @@ pub async fn delete_session(conn: &mut Conn, id: SessionId) -> Result<Option<Del
         .bind(&text)
         .execute(&mut *conn)
         .await?;
-    doom_what_is_left(conn, &place).await?;
     Ok(Some(DeletedSession { conversation: place, turns }))
 }
 
@@ -56,20 +55,26 @@ pub async fn empty_session(conn: &mut Conn, id: SessionId) -> Result<(), StoreEr
     Ok(())
 }
 
-/// With its last session a conversation is over: files that no message carried go, too.
-async fn doom_what_is_left(conn: &mut Conn, place: &Conversation) -> Result<(), StoreError> {
-    let left = sqlx::query::<Db>(
-        "SELECT attachment_id FROM attachment_metadata WHERE interface_type = $1 AND conversation_id = $2 \
-         AND NOT EXISTS (SELECT 1 FROM session_metadata WHERE interface_type = $1 AND conversation_id = $2)",
+/// What goes with a session: all files of its conversation if this is the only one, else its own.
+async fn only_used_by(
+    conn: &mut Conn,
+    place: &Conversation,
+    id: SessionId,
+) -> Result<HashSet<AttachmentId>, StoreError> {
+    let others = sqlx::query::<Db>(
+        "SELECT COUNT(*) AS n FROM session_metadata \
+         WHERE interface_type = $1 AND conversation_id = $2 AND session_id <> $3",
     )
     .bind(place.interface.as_str())
     .bind(&place.id)
-    .fetch_all(&mut *conn)
+    .bind(id.to_string())
+    .fetch_one(&mut *conn)
     .await?;
-    for row in &left {
-        doom(conn, rows::parsed(row, "attachment_id")?).await?;
+    if others.try_get::<i64, _>("n")? == 0 {
+        return all_of_conversation(conn, place).await;
     }
-    Ok(())
+    let own = own_files(conn, place, id).await?;
+    spared(conn, place, own).await
 }
 
 /// Files that only messages of this session carry, or that nobody carries and only they refer to.
@@ -145,6 +150,36 @@ pub async fn spared(
             return Ok(files);
         }
     }
+}
+
+async fn all_of_conversation(
+    conn: &mut Conn,
+    place: &Conversation,
+) -> Result<HashSet<AttachmentId>, StoreError> {
+    let all = sqlx::query::<Db>(
+        "SELECT attachment_id FROM attachment_metadata WHERE interface_type = $1 AND conversation_id = $2",
+    )
+    .bind(place.interface.as_str())
+    .bind(&place.id)
+    .fetch_all(conn)
+    .await?;
+    Ok(all.iter().map(|row| rows::parsed(row, "attachment_id")).collect::<Result<_, _>>()?)
+}
+
+/// Files that were uploaded and never sent with a message.
+pub async fn forget_uploads(conn: &mut Conn, before: DateTime<Utc>) -> Result<u64, StoreError> {
+    let stale = sqlx::query::<Db>(
+        "SELECT attachment_id FROM attachment_metadata \
+         WHERE interface_type = 'web' AND conversation_id >= 'uploads-' AND conversation_id < 'uploads.' \
+         AND created_at < $1",
+    )
+    .bind(before)
+    .fetch_all(&mut *conn)
+    .await?;
+    for row in &stale {
+        doom(conn, rows::parsed(row, "attachment_id")?).await?;
+    }
+    Ok(stale.len() as u64)
 }
 
 /// Deletes what is known of a file and notes its bytes as doomed. False if there is no such file.

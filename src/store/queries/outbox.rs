@@ -2,8 +2,8 @@
 
 use super::{Conn, Db, Row, drafts, history, inbox, rows};
 use crate::{
-    domain::{AttachmentId, Conversation, InterfaceType, MessageId, PlannedSend, TurnId},
-    store::{OutboxRow, StoreError},
+    domain::{AttachmentId, Conversation, InterfaceType, MessageId, PlannedSend},
+    store::{Origin, OutboxRow, StoreError},
 };
 use chrono::{DateTime, Utc};
 use sqlx::{AssertSqlSafe, Row as _, types::Json};
@@ -36,7 +36,7 @@ fn outbox_row(row: &Row) -> Result<OutboxRow, sqlx::Error> {
 pub async fn queue(
     conn: &mut Conn,
     place: &Conversation,
-    origin: Option<(TurnId, MessageId)>,
+    origin: Origin,
     reply_to: Option<&str>,
     sends: &[PlannedSend],
 ) -> Result<(), StoreError> {
@@ -48,8 +48,8 @@ pub async fn queue(
         )
         .bind(place.interface.as_str())
         .bind(&place.id)
-        .bind(origin.map(|(turn, _)| turn.to_string()))
-        .bind(origin.map(|(_, message)| message.0))
+        .bind(origin.turn.map(|turn| turn.to_string()))
+        .bind(origin.message.map(|message| message.0))
         .bind(send.kind.as_str())
         .bind(rows::clean_json(&send.payload)?)
         .bind(send.items)
@@ -71,7 +71,7 @@ pub async fn answer_update(
     sends: &[PlannedSend],
 ) -> Result<(), StoreError> {
     inbox::close_updates(conn, inbox_ids).await?;
-    queue(conn, place, None, reply_to, sends).await
+    queue(conn, place, Origin::default(), reply_to, sends).await
 }
 
 /// Conversations with something to send.

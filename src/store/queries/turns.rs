@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     domain::{Conversation, MessageId, NewMessage, SessionId, Turn, TurnId, TurnState},
-    store::{Filed, Filing, Finish, StoreError, WantsTurn},
+    store::{Filed, Filing, Finish, Origin, StoreError, WantsTurn},
 };
 use chrono::Utc;
 use sqlx::{AssertSqlSafe, QueryBuilder, Row as _};
@@ -26,13 +26,14 @@ pub async fn file(conn: &mut Conn, filing: &Filing) -> Result<Filed, StoreError>
         for attachment in &filed.attachments {
             attachments::add_attachment(conn, attachment).await?;
         }
+        let known = filed.message.attachments.iter().copied();
         // Only what someone is to answer is said to anyone.
         let agent_id = (filing.wants_turn == WantsTurn::Yes).then(|| filing.agent_id.clone());
         let message = NewMessage {
             agent_id,
             session_id: session,
             thread_root_id: root,
-            attachments: filed.attachments.iter().map(|a| a.attachment_id).collect(),
+            attachments: known.chain(filed.attachments.iter().map(|a| a.attachment_id)).collect(),
             ..filed.message.clone()
         };
         let id = history::add_message(conn, &message).await?;
@@ -44,8 +45,9 @@ pub async fn file(conn: &mut Conn, filing: &Filing) -> Result<Filed, StoreError>
         _ => None,
     };
     members::add_member(conn, &filing.conversation, &filing.user_id).await?;
-    if let (Some(turn), Some(first)) = (turn, messages.first()) {
-        outbox::queue(conn, &filing.conversation, Some((turn, *first)), None, &filing.echo).await?;
+    if let (Some(echo), Some(first)) = (&filing.echo, messages.first()) {
+        let origin = Origin { turn: None, message: Some(*first) };
+        outbox::queue(conn, &filing.conversation, origin, echo.reply_to.as_deref(), &echo.sends).await?;
     }
     Ok(Filed { messages, turn })
 }
@@ -160,7 +162,7 @@ pub async fn finish_turn(conn: &mut Conn, finish: &Finish<'_>) -> Result<Message
     outbox::queue(
         conn,
         &finish.turn.conversation,
-        Some((finish.turn.turn_id, id)),
+        Origin { turn: Some(finish.turn.turn_id), message: Some(id) },
         finish.reply_to,
         finish.sends,
     )
@@ -202,6 +204,16 @@ pub async fn give_back_turns(conn: &mut Conn, running: &[TurnId]) -> Result<u64,
         query.push(")");
     }
     Ok(query.build().execute(conn).await?.rows_affected())
+}
+
+/// The turn of a session that runs, or else the first that waits.
+pub async fn open_turn_of_session(conn: &mut Conn, session: SessionId) -> Result<Option<Turn>, StoreError> {
+    let sql = format!(
+        "SELECT {TURN} FROM turns t WHERE t.session_id = $1 AND t.state IN ('pending', 'running') \
+         ORDER BY CASE t.state WHEN 'running' THEN 0 ELSE 1 END, t.created_at, t.turn_id LIMIT 1"
+    );
+    let row = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(session.to_string()).fetch_optional(conn).await?;
+    Ok(row.as_ref().map(rows::turn).transpose()?)
 }
 
 /// How many turns wait or run, for `doctor`.

@@ -1,11 +1,15 @@
 //! The history API: one file per resource, and the document that describes them, generated from the same code.
 
+mod attachments;
+mod events;
 mod history;
+pub mod messages;
 mod sessions;
 pub mod shapes;
 
 use super::{Site, problem};
-use axum::Router;
+use crate::attachments::Limits;
+use axum::{Router, extract::DefaultBodyLimit};
 use std::sync::Arc;
 use utoipa::{OpenApi, openapi::OpenApi as Document};
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -19,15 +23,33 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 ))]
 struct Described;
 
+/// What a request without files may hold; an imported history is the largest.
+const LARGEST_JSON: usize = 16 << 20;
+/// Files of the largest size in one message: more are sent as uploads of their own first.
+const LARGE_FILES: u64 = 10;
+/// What a form holds beside its files.
+const FORM: u64 = 1 << 20;
+
 /// All routes of the API, and their description.
-pub fn routes() -> (Router<Arc<Site>>, Document) {
+pub fn routes(limits: Limits) -> (Router<Arc<Site>>, Document) {
     let mut description = Described::openapi();
     let (name, schema) = problem::schema();
     description.components.get_or_insert_default().schemas.insert(name, schema);
+    let files = |most: u64| {
+        let bytes = limits.max_file_bytes.saturating_mul(most).saturating_add(FORM);
+        DefaultBodyLimit::max(usize::try_from(bytes).unwrap_or(usize::MAX))
+    };
     OpenApiRouter::with_openapi(description)
         .routes(routes!(sessions::list, sessions::create))
         .routes(routes!(sessions::show, sessions::rename, sessions::delete))
         .routes(routes!(sessions::metadata))
         .routes(routes!(history::show))
+        .routes(routes!(messages::cancel))
+        .routes(routes!(events::watch))
+        .routes(routes!(attachments::bytes, attachments::delete))
+        .routes(routes!(attachments::metadata))
+        .layer(DefaultBodyLimit::max(LARGEST_JSON))
+        .merge(OpenApiRouter::new().routes(routes!(messages::send)).layer(files(LARGE_FILES)))
+        .merge(OpenApiRouter::new().routes(routes!(attachments::upload)).layer(files(1)))
         .split_for_parts()
 }

@@ -89,7 +89,7 @@ async fn file_a_strange_turn(settings: &Settings, person: &Person, root: Message
         messages: Vec::new(),
         thread_root: Some(root),
         session: None,
-        echo: Vec::new(),
+        echo: None,
         wants_turn: WantsTurn::Yes,
     };
     settings.store().await.file(&filing).await.unwrap();

@@ -100,4 +100,31 @@ on_both! {
         assert!(store.add_message_with(&wrong, &made).await.is_err());
         assert_eq!(store.attachment(&place, made[0].attachment_id).await.unwrap(), None, "neither without the other");
     }
+
+    async fn an_upload_becomes_part_of_a_conversation_or_is_forgotten(store: Store) {
+        let (uploads, place) = (page("uploads-100"), chat(1));
+        let [sent, stale] = [picture(&uploads), picture(&uploads)];
+        for file in [&sent, &stale] {
+            store.add_attachment(file).await.unwrap();
+        }
+        store.move_attachments(&[sent.attachment_id], &page("elsewhere"), &place).await.unwrap();
+        assert_eq!(store.attachment(&place, sent.attachment_id).await.unwrap(), None, "it was not there");
+        store.move_attachments(&[sent.attachment_id], &uploads, &place).await.unwrap();
+        assert!(store.attachment(&place, sent.attachment_id).await.unwrap().is_some());
+        assert_eq!(store.forget_uploads(long_ago()).await.unwrap(), 0);
+        let later = now() + chrono::TimeDelta::seconds(1);
+        assert_eq!(store.forget_uploads(later).await.unwrap(), 1, "what was sent is no upload any more");
+        assert_eq!(store.attachment_anywhere(stale.attachment_id).await.unwrap(), None);
+    }
+
+    async fn a_message_and_each_of_its_files_know_the_id_people_see_them_under(store: Store) {
+        let place = chat(1);
+        let filed = store.file(&filing(&place, vec![album_photo(&place, "7", "x")])).await.unwrap();
+        let message = filed.messages[0];
+        assert_eq!(store.shown_as(message, None).await.unwrap().as_deref(), Some("7"));
+        assert_eq!(store.shown_as(message, Some(AttachmentId::new())).await.unwrap().as_deref(), Some("7"));
+        let photo = store.message(message).await.unwrap().unwrap().attachments[0];
+        assert_eq!(store.shown_as(message, Some(photo)).await.unwrap().as_deref(), Some("7"));
+        assert_eq!(store.shown_as(photothread::domain::MessageId(999), None).await.unwrap(), None);
+    }
 }

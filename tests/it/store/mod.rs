@@ -142,7 +142,7 @@ fn filing(place: &Conversation, messages: Vec<FiledMessage>) -> Filing {
         messages,
         thread_root: None,
         session: None,
-        echo: Vec::new(),
+        echo: None,
         wants_turn: WantsTurn::Yes,
     }
 }

@@ -224,4 +224,23 @@ on_both! {
         assert_eq!(claimed(&store).await, Some(later));
         assert_eq!(store.turn(TurnId::new()).await.unwrap(), None);
     }
+
+    async fn a_session_knows_its_open_turn_and_echoes_what_came_from_elsewhere(store: Store) {
+        let place = chat(1);
+        let echo = photothread::store::Echo { sends: vec![text_send("from the web")], reply_to: Some("5".into()) };
+        let mut bare = note(&place, "", "hi");
+        bare.message.interface_message_id = None;
+        let filed = store.file(&Filing { echo: Some(echo), ..filing(&place, vec![bare]) }).await.unwrap();
+        let session = store.message(filed.messages[0]).await.unwrap().unwrap().session_id;
+        let open = store.open_turn_of_session(session).await.unwrap().unwrap();
+        assert_eq!(Some(open.turn_id), filed.turn);
+        let send = store.next_send(&place).await.unwrap().unwrap();
+        assert_eq!((send.turn_id, send.internal_id, send.reply_to.as_deref()), (None, Some(filed.messages[0]), Some("5")));
+        store.claim_send(send.outbox_id).await.unwrap();
+        store.send_done(&send, &["42".into()]).await.unwrap();
+        let found = store.find_message(&place, "42").await.unwrap().unwrap();
+        assert_eq!(found.message.internal_id, filed.messages[0], "it can be replied to where it was shown");
+        store.cancel_turns(&place).await.unwrap();
+        assert_eq!(store.open_turn_of_session(session).await.unwrap(), None);
+    }
 }
