@@ -2,8 +2,10 @@
 //! Telegram does, at the filing of messages, and shows what the history holds.
 
 mod api;
+pub mod export;
 mod extract;
 mod guard;
+mod import;
 mod markdown;
 mod page;
 mod post;
@@ -42,6 +44,8 @@ pub struct Site {
     pub routes: Routes,
     /// How what is said here is shown where a conversation is at home.
     pub echoes: Echoes,
+    /// Groups of tags of which a message has at most one.
+    pub exclusive_tags: Vec<String>,
 }
 
 /// One upload of the page: an album and a little more.
