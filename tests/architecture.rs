@@ -89,6 +89,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("axum", &["web"]),
     ("askama", &["web"]),
     ("zip", &["web"]),
+    ("utoipa", &["web"]),
     ("image", &["imaging"]),
     ("fast_image_resize", &["imaging"]),
     ("libjpeg_turbo_rs", &["imaging"]),

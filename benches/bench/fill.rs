@@ -11,7 +11,7 @@ use std::{fs, path::Path};
 pub const PER_CONVERSATION: i64 = 504;
 pub const PER_THREAD: i64 = 12;
 /// Part of the file's name: to be raised when what is filled in changes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 pub struct Filled {
     pub url: String,
@@ -88,6 +88,9 @@ INSERT INTO session_metadata (session_id, interface_type, conversation_id, user_
   message_count, created_at, last_activity)
 SELECT session, 'telegram', 100000 + c, 100000 + c, '', 'make it brighter', :length / 2, at, at
 FROM laid_out WHERE k = 0;
+
+INSERT INTO members (interface_type, conversation_id, user_id, since)
+SELECT 'telegram', 100000 + c, 100000 + c, at FROM laid_out WHERE k = 0;
 
 INSERT INTO message_history (internal_id, interface_type, conversation_id, session_id, interface_message_id, turn_id,
   thread_root_id, timestamp, role, content, tool_calls, tool_call_id, tool_name, agent_id, user_id, reply)

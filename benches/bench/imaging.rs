@@ -182,6 +182,14 @@ pub fn processor_millis() -> f64 {
 }
 
 /// With the noise a camera would add: an enlarged picture alone would be too easy to encode.
+/// The large photo, each number another file.
+pub fn photo_of(number: usize) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = made(&PHOTOS[0])?;
+    // What follows the end of a JPEG is nobody's business, but it makes another file of it.
+    bytes.extend(number.to_le_bytes());
+    Ok(bytes)
+}
+
 fn made(photo: &Photo) -> anyhow::Result<Vec<u8>> {
     let sample = image::load_from_memory(&fs::read(SAMPLE)?)?;
     let mut pixels = sample.resize_exact(photo.width, photo.height, FilterType::Triangle).into_rgb8();

@@ -5,9 +5,9 @@ use super::imaging::processor_millis;
 use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use photothread::{
-    access::Scope,
+    access::{Scope, Viewer},
     attachments::{Attachments, Limits, NewFile, Objects},
-    domain::{Attachment, AttachmentId, Conversation, InterfaceType, NewMessage, Role, UserId},
+    domain::{Attachment, AttachmentId, NewMessage, Role, UserId},
     imaging,
     store::Store,
     tools::{Darkroom, Output, Prints, Registry, ToolContext},
@@ -50,7 +50,7 @@ impl Thread {
         let attachments = Attachments::new(store.clone(), Objects::open("memory://")?, limits);
         let darkroom = Darkroom::new(2, 512 << 20, imaging::Limits::default(), imaging::Fonts::default());
         let prints = Prints { store: store.clone(), attachments, darkroom };
-        let scope = Scope::local(Conversation::new(InterfaceType::Web, "bench"));
+        let scope = Viewer::local().uploads();
         let photo = NewFile::from_person(Bytes::from(photo), Some("photo.jpg".to_owned()));
         let photo = prints.attachments.keep(&scope, photo).await?;
         let thread = Self {

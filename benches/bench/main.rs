@@ -19,11 +19,12 @@ mod report;
 mod start;
 mod telegram;
 mod throughput;
+mod web;
 
 use report::{Report, Section};
 
 /// In the order of the page. The build takes minutes and is measured only when asked for.
-const SECTIONS: [&str; 7] = ["start", "throughput", "latency", "stuck", "context", "imaging", "build"];
+const SECTIONS: [&str; 8] = ["start", "throughput", "latency", "stuck", "context", "web", "imaging", "build"];
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
@@ -56,6 +57,7 @@ async fn measure(name: &str) -> anyhow::Result<Section> {
         "latency" => latency::measure().await,
         "stuck" => latency::measure_beside_a_stuck_chat().await,
         "context" => context::measure().await,
+        "web" => web::measure().await,
         "imaging" => imaging::measure().await,
         _ => build::measure(),
     }

@@ -78,6 +78,7 @@ verbs! {
     attachments {
         read attachment(place: &Conversation, id: AttachmentId) -> Option<Attachment>;
         read attachments(place: &Conversation, ids: &[AttachmentId]) -> Vec<Attachment>;
+        read carriers(session: SessionId, ids: &[AttachmentId]) -> Vec<(AttachmentId, MessageId)>;
         read attachment_anywhere(id: AttachmentId) -> Option<Attachment>;
         read children_of_attachment(parent: &Attachment) -> Vec<Attachment>;
         write print_attachment(printed: &Attachment) -> ();

@@ -6,6 +6,7 @@ use axum::{
     http::{StatusCode, request::Parts},
 };
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 /// What stands in the address. Something that cannot be an id is the id of nothing.
 pub struct Path<T>(pub T);
@@ -44,6 +45,21 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
             Ok(axum::Json(value)) => Ok(Self(value)),
             Err(why) => Err(refusal(&why)),
         }
+    }
+}
+
+/// A JSON object. serde would take a list of its fields as well, which nobody means.
+pub struct Object<T>(pub T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Object<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let Json(value) = Json::<Value>::from_request(request, state).await?;
+        if !value.is_object() {
+            return Err(Problem::invalid("Send a JSON object."));
+        }
+        serde_json::from_value(value).map(Self).map_err(|why| Problem::invalid(format!("{why}.")))
     }
 }
 

@@ -7,8 +7,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-const POLICY: &str = "default-src 'none'; img-src 'self'; style-src 'self'; form-action 'self'; \
-     base-uri 'none'; frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; \
+     connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 pub async fn local_only(request: Request, next: Next) -> Response {
     let headers = request.headers();

@@ -17,16 +17,10 @@ mod viewer;
 use crate::{
     agent::{Routes, Turns},
     attachments::Attachments,
-    domain::{Conversation, InterfaceType, UserId},
     store::Store,
     tools::Prints,
 };
-use axum::{
-    Router,
-    extract::DefaultBodyLimit,
-    middleware,
-    routing::{get, post},
-};
+use axum::{Router, extract::DefaultBodyLimit, middleware, routing::get};
 use std::{net::SocketAddr, sync::Arc};
 use tokio::net::TcpListener;
 use tracing::error;
@@ -51,16 +45,6 @@ pub struct Site {
 /// One upload of the page: an album and a little more.
 const MOST_FILES: u64 = 12;
 
-/// The one person who sits at this machine.
-fn local_user() -> UserId {
-    UserId("local".into())
-}
-
-/// Their one conversation; `/new` starts another session in it.
-fn local_conversation() -> Conversation {
-    Conversation::new(InterfaceType::Web, "local")
-}
-
 pub struct Server {
     pub address: SocketAddr,
     listener: TcpListener,
@@ -83,9 +67,7 @@ pub async fn bind(address: SocketAddr, site: Site) -> Result<Server, BindError> 
     let router = Router::new()
         .merge(api)
         .merge(SwaggerUi::new("/docs").url("/openapi.json", description))
-        .route("/", get(page::show).post(post::message))
-        .route("/new", post(post::new_conversation))
-        .route("/style.css", get(page::style))
+        .merge(page::routes())
         .route("/healthz", get(|| async { "ok" }))
         .layer(DefaultBodyLimit::max(usize::try_from(most).unwrap_or(usize::MAX)))
         .layer(middleware::from_fn(guard::local_only))

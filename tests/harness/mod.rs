@@ -16,6 +16,7 @@
 
 mod api;
 mod bot;
+mod browser;
 mod faults;
 mod files;
 mod gate;
@@ -36,6 +37,7 @@ mod uploads;
 mod world;
 
 pub use bot::{BotUnderTest, Settings, Speech, key_of};
+pub use browser::{Browser, Tab};
 pub use faults::RateLimits;
 pub use gate::Gate;
 pub use model::{

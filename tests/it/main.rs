@@ -8,6 +8,8 @@ mod harness;
 
 // The history API.
 mod api;
+// The page in a real browser.
+mod browser;
 // Photos, replies and albums, as a new user would try them.
 mod conversations;
 // What the documents say of files and settings is so.
@@ -26,6 +28,8 @@ mod page;
 mod rules_anthropic;
 // Requests to Gemini hold to its rules, and the rules hold.
 mod rules_gemini;
+// The OpenAPI document is true.
+mod schema;
 // The store keeps its promises on both databases.
 mod store;
 // The world itself is as strict as Telegram.

@@ -2,19 +2,22 @@
 
 use crate::harness::{BotUnderTest, Settings, World, jpeg, png};
 use image::GenericImageView as _;
-use photothread::domain::{Conversation, InterfaceType, Message};
+use photothread::{domain::Message, store::Detail};
 use reqwest::{
     Client, Response, StatusCode,
-    header::{CONTENT_DISPOSITION, CONTENT_TYPE, HOST, ORIGIN},
+    header::{CONTENT_DISPOSITION, CONTENT_TYPE, HOST, LOCATION, ORIGIN},
     multipart::{Form, Part},
     redirect::Policy,
 };
+use std::sync::Mutex;
 
 struct Page {
     client: Client,
     url: String,
     bot: BotUnderTest,
     settings: Settings,
+    /// Where the conversation is, once it has begun.
+    place: Mutex<String>,
 }
 
 impl Page {
@@ -30,7 +33,7 @@ impl Page {
         let settings = change(settings);
         let bot = BotUnderTest::start_unconnected(&settings).await;
         let client = Client::builder().redirect(Policy::none()).build().unwrap();
-        Self { client, url: bot.page(), bot, settings }
+        Self { client, url: bot.page(), bot, settings, place: Mutex::new("/new".into()) }
     }
 
     async fn get(&self, path: &str) -> Response {
@@ -38,22 +41,26 @@ impl Page {
     }
 
     async fn text(&self) -> String {
-        self.get("/").await.text().await.unwrap()
+        let place = self.place.lock().unwrap().clone();
+        self.get(&place).await.text().await.unwrap()
     }
 
+    /// As a browser without scripts: the form is sent, and where it leads is followed.
     async fn send(&self, form: Form) -> StatusCode {
-        self.client.post(&self.url).multipart(form).send().await.unwrap().status()
+        let place = self.place.lock().unwrap().clone();
+        let answer = self.client.post(format!("{}{place}", self.url)).multipart(form).send().await.unwrap();
+        if let Some(to) = answer.headers().get(LOCATION) {
+            let to = to.to_str().unwrap().trim_end_matches("#end").to_owned();
+            *self.place.lock().unwrap() = to;
+        }
+        answer.status()
     }
 
     /// Everything on the page, oldest first.
     async fn rows(&self) -> Vec<Message> {
         let store = self.settings.store().await;
-        let place = Conversation::new(InterfaceType::Web, "local");
-        let session = store.current_session(&place).await.unwrap().expect("a session");
-        store
-            .messages_of_session(session.session_id, None, None, photothread::store::Detail::WithTools)
-            .await
-            .unwrap()
+        let session = self.place.lock().unwrap().trim_start_matches("/c/").parse().unwrap();
+        store.messages_of_session(session, None, None, Detail::WithTools).await.unwrap()
     }
 
     async fn picture(&self, id: &str) -> image::DynamicImage {
@@ -69,24 +76,30 @@ fn file(name: &str, bytes: Vec<u8>) -> Part {
 
 /// The `reply` links of a page in order: message and attachment ids.
 fn replies(page: &str) -> Vec<(String, String)> {
-    let links = page.split("/?reply=").skip(1).filter_map(|rest| rest.split_once("&amp;file="));
-    links.map(|(message, rest)| (message.to_owned(), rest.chars().take(36).collect())).collect()
+    let links = page.split("class=\"icon reply-one\" href=\"").chain(page.split("<a class=\"icon\" href=\""));
+    let targets = links.filter_map(|link| {
+        let (_, rest) = link.split('"').next()?.split_once("?reply=")?;
+        let (message, file) = rest.split_once("&amp;file=")?;
+        Some((message.to_owned(), file.chars().take(36).collect()))
+    });
+    targets.collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_photo_is_edited_on_the_page_and_a_reply_goes_on_from_the_result() {
     let page = Page::open().await;
     assert!(page.text().await.contains("crop to a square"), "an empty page says what to try");
-    let form = Form::new().text("words", "rotate left").part("files", file("a.jpg", jpeg(64, 48)));
+    assert_eq!(page.get("/").await.status(), StatusCode::OK, "nothing is begun by looking");
+    let form = Form::new().text("content", "rotate left").part("files", file("a.jpg", jpeg(64, 48)));
     assert_eq!(page.send(form).await, StatusCode::SEE_OTHER);
     let shown = replies(&page.text().await);
     let (message, rotated) = shown.last().expect("the answer has a picture").clone();
     assert_eq!(page.picture(&rotated).await.dimensions(), (48, 64));
 
     let form = Form::new()
-        .text("words", "crop to a square")
+        .text("content", "crop to a square")
         .text("reply_to", message)
-        .text("reply_file", rotated.clone());
+        .text("reply_attachment", rotated.clone());
     assert_eq!(page.send(form).await, StatusCode::SEE_OTHER);
     let (_, cropped) = replies(&page.text().await).last().unwrap().clone();
     assert_ne!(cropped, rotated);
@@ -98,7 +111,7 @@ async fn a_photo_is_edited_on_the_page_and_a_reply_goes_on_from_the_result() {
 async fn several_files_are_one_album_and_one_answer() {
     let page = Page::open().await;
     let form = Form::new()
-        .text("words", "make them black and white")
+        .text("content", "make them black and white")
         .part("files", file("a.jpg", jpeg(40, 30)))
         .part("files", file("b.png", png(50, 30)));
     page.send(form).await;
@@ -114,12 +127,12 @@ async fn other_sites_and_hostile_files_get_nowhere() {
     let page = Page::open().await;
     let elsewhere = page.client.get(&page.url).header(HOST, "evil.example").send().await.unwrap();
     assert_eq!(elsewhere.status(), StatusCode::FORBIDDEN);
-    let forged = page.client.post(&page.url).header(ORIGIN, "https://evil.example");
-    let forged = forged.multipart(Form::new().text("words", "hi")).send().await.unwrap();
+    let forged = page.client.post(format!("{}/new", page.url)).header(ORIGIN, "https://evil.example");
+    let forged = forged.multipart(Form::new().text("content", "hi")).send().await.unwrap();
     assert_eq!(forged.status(), StatusCode::FORBIDDEN);
 
     let script = b"<html><script>alert(1)</script></html>".to_vec();
-    let form = Form::new().text("words", "<b>look</b>").part("files", file("page.png", script));
+    let form = Form::new().text("content", "<b>look</b>").part("files", file("page.png", script));
     page.send(form).await;
     let text = page.text().await;
     assert!(!text.contains("<b>look</b>"), "words are shown, not run");
@@ -134,12 +147,12 @@ async fn other_sites_and_hostile_files_get_nowhere() {
 async fn a_command_chooses_the_agent_and_replies_stay_with_it() {
     let agents = "{ editor: { provider: offline }, spare: { provider: offline, command: spare } }";
     let page = Page::open_with(|settings| settings.with("PHOTOTHREAD_AGENTS", agents)).await;
-    page.send(Form::new().text("words", "/spare hello")).await;
-    page.send(Form::new().text("words", "hello")).await;
+    page.send(Form::new().text("content", "/spare hello")).await;
+    page.send(Form::new().text("content", "hello")).await;
     let rows = page.rows().await;
     assert_eq!(rows[0].content, "hello", "without the command");
     let reply = |to: &Message, words: &'static str| {
-        Form::new().text("words", words).text("reply_to", to.internal_id.0.to_string())
+        Form::new().text("content", words).text("reply_to", to.internal_id.0.to_string())
     };
     page.send(reply(&rows[1], "thanks")).await;
     page.send(reply(&rows[2], "thanks")).await;

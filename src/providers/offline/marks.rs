@@ -3,7 +3,7 @@
 use super::atoms::{Atom, written};
 use super::clauses::Clause;
 use super::meaning::{Meaning, Shape};
-use super::places::{Place, places};
+use super::places::{Place, places, says_area};
 use super::say::{joined, quoted};
 use serde_json::{Value, json};
 
@@ -174,13 +174,14 @@ pub fn take_label(source: &[char], group: &[Atom]) -> (Option<String>, Vec<Atom>
     (label, rest.cloned().collect())
 }
 
-/// "… in red", "… at the top": the label is over.
+/// "… in red", "… at the top", "… from 100,200 to 400,500": the label is over.
 fn leads_to_detail(atoms: &[Atom]) -> bool {
     let after = atoms.iter().skip(1).map(|atom| &atom.meaning).find(|meaning| **meaning != Meaning::Filler);
     let detail = |m: &Meaning| {
         matches!(m, Meaning::Colour(_) | Meaning::Side(_) | Meaning::Shape(_) | Meaning::Regions(..))
     };
-    atoms[0].meaning == Meaning::Preposition && after.is_some_and(detail)
+    let area = || matches!(after, Some(Meaning::Number(_))) && says_area(atoms);
+    atoms[0].meaning == Meaning::Preposition && (after.is_some_and(detail) || area())
 }
 
 fn clip(text: &str) -> Option<String> {

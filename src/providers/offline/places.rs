@@ -88,6 +88,13 @@ pub fn places(atoms: &[Atom]) -> Result<Vec<Place>, String> {
     Ok(found)
 }
 
+/// "from 100,200 to 400,500": these numbers are corners, and count no photos.
+pub fn says_area(atoms: &[Atom]) -> bool {
+    let first = atoms.iter().position(|atom| matches!(atom.meaning, Meaning::Number(_)));
+    let led_to = first.and_then(|at| at.checked_sub(1)).map(|at| &atoms[at].meaning);
+    led_to == Some(&Meaning::Preposition) && numbers(atoms).len() >= 4
+}
+
 /// Numbers with the unit that follows them.
 pub fn numbers(atoms: &[Atom]) -> Vec<(f64, Option<Unit>)> {
     let unit = |at: usize| match atoms.get(at).map(|atom| &atom.meaning) {

@@ -8,7 +8,7 @@ use super::lex::source;
 use super::marks::{Mark, cannot_find, did, marks};
 use super::meaning::{Axis, Fact, Meaning, Noun, Region, Verb};
 use super::measures::{angle, aspect, axes, exact, number, size};
-use super::places::places;
+use super::places::{places, says_area};
 use super::say::joined;
 use super::targets::Pick;
 use super::together::Needs;
@@ -183,7 +183,7 @@ impl Reading<'_> {
         let counts = matches!(
             self.clause.head,
             Head::Flip | Head::Filter | Head::Send | Head::Info | Head::Repeat | Head::Compare
-        );
+        ) && !says_area(&self.flat());
         let number = |meaning: &Meaning| match meaning {
             Meaning::Nth(n) => Some(*n),
             Meaning::Number(n) if counts && n.fract() == 0.0 && (1.0..=100.0).contains(n) => Some(*n as i32),

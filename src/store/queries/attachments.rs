@@ -5,7 +5,7 @@ use super::{
     rows::{self, ATTACHMENT},
 };
 use crate::{
-    domain::{Attachment, AttachmentId, Conversation, MessageId},
+    domain::{Attachment, AttachmentId, Conversation, MessageId, SessionId},
     store::StoreError,
 };
 use chrono::{DateTime, Utc};
@@ -182,6 +182,37 @@ pub async fn attachments(
         found.extend(rows.into_iter().map(|file| (file.attachment_id, file)));
     }
     Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())
+}
+
+/// For each of these files the message of a session that carries it, where there is one: what was said before what a
+/// tool did.
+pub async fn carriers(
+    conn: &mut Conn,
+    session: SessionId,
+    ids: &[AttachmentId],
+) -> Result<Vec<(AttachmentId, MessageId)>, StoreError> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut query = QueryBuilder::<Db>::new(
+        "SELECT a.attachment_id, a.internal_id FROM message_attachments a \
+         JOIN message_history h ON h.internal_id = a.internal_id WHERE h.session_id = ",
+    );
+    query.push_bind(session.to_string());
+    query.push(" AND a.attachment_id IN (");
+    let mut list = query.separated(", ");
+    for id in ids {
+        list.push_bind(id.to_string());
+    }
+    query.push(") ORDER BY CASE WHEN h.role = 'tool' THEN 1 ELSE 0 END, a.internal_id");
+    let mut found: Vec<(AttachmentId, MessageId)> = Vec::new();
+    for row in query.build().fetch_all(conn).await? {
+        let id: AttachmentId = rows::parsed(&row, "attachment_id")?;
+        if found.iter().all(|(known, _)| *known != id) {
+            found.push((id, MessageId(row.try_get("internal_id")?)));
+        }
+    }
+    Ok(found)
 }
 
 /// The conversation's files since then, newest first.

@@ -38,6 +38,7 @@ pub struct Upload {
     #[schema(value_type = String, format = Binary)]
     file: Vec<u8>,
     /// The session it is for. Without it the file waits, for a day, for the message that sends it.
+    #[schema(value_type = Uuid, required = false)]
     session_id: Option<Uuid>,
 }
 
@@ -48,7 +49,7 @@ pub struct Kept {
 }
 
 /// Keeps a file, to be sent with a message by its id.
-#[utoipa::path(post, path = "/attachments", tag = "attachments",
+#[utoipa::path(post, path = "/attachments", operation_id = "upload_attachment", tag = "attachments",
     request_body(content = Upload, content_type = "multipart/form-data"),
     responses((status = 201, body = Kept), Usual, Reading))]
 pub async fn upload(
@@ -98,11 +99,11 @@ pub struct View {
 }
 
 /// The bytes of a file, or a small view of a picture. They never change, so caches may keep them.
-#[utoipa::path(get, path = "/attachments/{attachment_id}", tag = "attachments",
+#[utoipa::path(get, path = "/attachments/{attachment_id}", operation_id = "get_attachment", tag = "attachments",
     params(("attachment_id" = Uuid, Path), View, ("Range" = Option<String>, Header, description = "One part")),
     responses(
-        (status = 200, content_type = "application/octet-stream", body = Vec<u8>, headers(("ETag" = String))),
-        (status = 206, content_type = "application/octet-stream", body = Vec<u8>, description = "One part"),
+        (status = 200, content_type = "*/*", body = Vec<u8>, headers(("ETag" = String))),
+        (status = 206, content_type = "*/*", body = Vec<u8>, description = "One part"),
         (status = 304, description = "You have it"),
         (status = 416, description = "There is no such part"),
         (status = 415, body = Problem, content_type = "application/problem+json",
@@ -116,6 +117,9 @@ pub async fn bytes(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let (file, _) = found(&viewer, &site, id).await?;
+    if view.size.is_some_and(|size| !(1..=2048).contains(&size)) {
+        return Err(Problem::bad("size must be between 1 and 2048."));
+    }
     let save = view.download.is_some();
     if let (Some(size), Some(_), Some(_)) = (view.size, file.width, file.height) {
         return thumbnail(&site, &file, size, &headers, save).await;
@@ -180,7 +184,7 @@ pub struct Family {
 const LONGEST_CHAIN: usize = 500;
 
 /// What is known of a file.
-#[utoipa::path(get, path = "/attachments/{attachment_id}/metadata", tag = "attachments",
+#[utoipa::path(get, path = "/attachments/{attachment_id}/metadata", operation_id = "get_attachment_metadata", tag = "attachments",
     params(("attachment_id" = Uuid, Path)), responses((status = 200, body = Known), Usual))]
 pub async fn metadata(
     viewer: Viewer,
@@ -207,7 +211,7 @@ pub async fn metadata(
 }
 
 /// Deletes a file: what is known of it, and its bytes unless another file has the same. What was made from it stays.
-#[utoipa::path(delete, path = "/attachments/{attachment_id}", tag = "attachments",
+#[utoipa::path(delete, path = "/attachments/{attachment_id}", operation_id = "delete_attachment", tag = "attachments",
     params(("attachment_id" = Uuid, Path)), responses((status = 200, body = Done), Usual))]
 pub async fn delete(
     viewer: Viewer,

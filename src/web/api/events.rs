@@ -54,7 +54,7 @@ pub struct From {
 
 /// Watches a session. Events: `message`, `turn_started`, `text`, `doing`, `tool_started`, `tool_finished`,
 /// `attachments`, `done`, `error`, `cancelled`, `changed` and `deleted`; see docs/api.md.
-#[utoipa::path(get, path = "/sessions/{session_id}/events", tag = "messages",
+#[utoipa::path(get, path = "/sessions/{session_id}/events", operation_id = "watch_session", tag = "messages",
     params(("session_id" = Uuid, Path), From,
         ("Last-Event-ID" = Option<String>, Header, description = "Tell what came after this event")),
     responses((status = 200, content_type = "text/event-stream", body = String), Usual))]

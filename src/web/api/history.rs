@@ -75,7 +75,7 @@ pub async fn files_of(
 }
 
 /// The history of a session, oldest first.
-#[utoipa::path(get, path = "/sessions/{session_id}/history", tag = "history",
+#[utoipa::path(get, path = "/sessions/{session_id}/history", operation_id = "get_history", tag = "history",
     params(("session_id" = Uuid, Path), Wanted),
     responses((status = 200, body = History, headers(("ETag" = String, description = "For If-Match"))), Usual))]
 pub async fn show(

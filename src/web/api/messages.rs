@@ -7,7 +7,7 @@ use crate::{
     domain::{AttachmentId, MessageId},
     web::{
         Site,
-        extract::{Json, Path},
+        extract::{Object, Path},
         posting::{Post, post},
         problem::{Problem, Reading, Usual},
     },
@@ -44,12 +44,16 @@ pub struct Message {
 #[derive(ToSchema)]
 #[allow(dead_code)]
 pub struct MessageForm {
-    content: Option<String>,
-    reply_to: Option<i64>,
-    reply_attachment: Option<Uuid>,
-    attachment_ids: Option<Vec<Uuid>>,
-    #[schema(value_type = Option<Vec<String>>, format = Binary)]
-    files: Option<Vec<Vec<u8>>>,
+    #[schema(value_type = String, required = false, max_length = 20000)]
+    content: String,
+    #[schema(value_type = i64, required = false)]
+    reply_to: i64,
+    #[schema(value_type = Uuid, required = false)]
+    reply_attachment: Uuid,
+    #[schema(value_type = Vec<Uuid>, required = false, max_items = 20)]
+    attachment_ids: Vec<Uuid>,
+    #[schema(value_type = Vec<String>, format = Binary, required = false, max_items = 20)]
+    files: Vec<u8>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -62,7 +66,7 @@ pub struct Accepted {
 }
 
 /// Says something: the turn it starts is told of by `events`.
-#[utoipa::path(post, path = "/sessions/{session_id}/messages", tag = "messages",
+#[utoipa::path(post, path = "/sessions/{session_id}/messages", operation_id = "send_message", tag = "messages",
     params(("session_id" = Uuid, Path)),
     request_body(content((Message = "application/json"), (MessageForm = "multipart/form-data"))),
     responses((status = 202, body = Accepted), Usual, Reading))]
@@ -80,7 +84,7 @@ pub async fn send(
             read_form(form.map_err(|why| Problem::bad(why.body_text()))?).await?
         }
         _ => {
-            let Json(message) = Json::<Message>::from_request(request, &()).await?;
+            let Object(message) = Object::<Message>::from_request(request, &()).await?;
             Post {
                 words: message.content,
                 reply_to: message.reply_to.map(MessageId),
@@ -142,7 +146,7 @@ pub struct Cancelled {
 }
 
 /// Stops what runs or waits in the session's conversation.
-#[utoipa::path(post, path = "/sessions/{session_id}/cancel", tag = "messages",
+#[utoipa::path(post, path = "/sessions/{session_id}/cancel", operation_id = "cancel_turns", tag = "messages",
     params(("session_id" = Uuid, Path)), responses((status = 200, body = Cancelled), Usual))]
 pub async fn cancel(
     viewer: Viewer,

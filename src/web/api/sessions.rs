@@ -7,7 +7,7 @@ use crate::{
     store::{SessionFilter, Store},
     web::{
         Site,
-        extract::{Json, Path, Query},
+        extract::{Object, Path, Query},
         problem::{Problem, Reading, Usual},
     },
 };
@@ -84,7 +84,7 @@ impl Done {
 }
 
 /// The sessions you see, newest activity first.
-#[utoipa::path(get, path = "/sessions", tag = "sessions", params(Wanted),
+#[utoipa::path(get, path = "/sessions", operation_id = "list_sessions", tag = "sessions", params(Wanted),
     responses((status = 200, body = Listed), Usual))]
 pub async fn list(
     viewer: Viewer,
@@ -115,6 +115,7 @@ pub async fn list(
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Beginning {
+    /// Without one, it is named after what is said first.
     #[serde(default)]
     #[schema(max_length = 200)]
     title: Option<String>,
@@ -138,19 +139,20 @@ fn title(given: &str) -> Result<String, Problem> {
 }
 
 /// Begins a session.
-#[utoipa::path(post, path = "/sessions", tag = "sessions", request_body = Beginning,
+#[utoipa::path(post, path = "/sessions", operation_id = "begin_session", tag = "sessions", request_body = Beginning,
     responses((status = 201, body = One), Usual, Reading))]
 pub async fn create(
     viewer: Viewer,
     State(site): State<Arc<Site>>,
-    Json(beginning): Json<Beginning>,
+    Object(beginning): Object<Beginning>,
 ) -> Result<(StatusCode, axum::Json<One>), Problem> {
-    let title = beginning.title.as_deref().map(title).transpose()?.unwrap_or_default();
+    let given = beginning.title.filter(|given| !given.trim().is_empty());
+    let title = given.as_deref().map(title).transpose()?.unwrap_or_default();
     let session = site.store.open_session(&viewer.user, &title).await?;
     Ok((StatusCode::CREATED, One::of(session)))
 }
 
-#[utoipa::path(get, path = "/sessions/{session_id}", tag = "sessions", params(("session_id" = Uuid, Path)),
+#[utoipa::path(get, path = "/sessions/{session_id}", operation_id = "get_session", tag = "sessions", params(("session_id" = Uuid, Path)),
     responses((status = 200, body = One), Usual))]
 pub async fn show(
     viewer: Viewer,
@@ -161,7 +163,7 @@ pub async fn show(
 }
 
 /// The same as without `/metadata`.
-#[utoipa::path(get, path = "/sessions/{session_id}/metadata", tag = "sessions", params(("session_id" = Uuid, Path)),
+#[utoipa::path(get, path = "/sessions/{session_id}/metadata", operation_id = "get_session_metadata", tag = "sessions", params(("session_id" = Uuid, Path)),
     responses((status = 200, body = One), Usual))]
 pub async fn metadata(
     viewer: Viewer,
@@ -172,13 +174,13 @@ pub async fn metadata(
 }
 
 /// Gives a session another title.
-#[utoipa::path(put, path = "/sessions/{session_id}", tag = "sessions", params(("session_id" = Uuid, Path)),
+#[utoipa::path(put, path = "/sessions/{session_id}", operation_id = "rename_session", tag = "sessions", params(("session_id" = Uuid, Path)),
     request_body = Name, responses((status = 200, body = One), Usual, Reading))]
 pub async fn rename(
     viewer: Viewer,
     State(site): State<Arc<Site>>,
     Path(id): Path<Uuid>,
-    Json(name): Json<Name>,
+    Object(name): Object<Name>,
 ) -> Result<axum::Json<One>, Problem> {
     let (session, _) = entered(&viewer, &site.store, id).await?;
     site.store.rename_session(session.session_id, &title(&name.title)?).await?;
@@ -187,7 +189,7 @@ pub async fn rename(
 }
 
 /// Deletes a session: its messages, tool calls and every file that no other session uses.
-#[utoipa::path(delete, path = "/sessions/{session_id}", tag = "sessions", params(("session_id" = Uuid, Path)),
+#[utoipa::path(delete, path = "/sessions/{session_id}", operation_id = "delete_session", tag = "sessions", params(("session_id" = Uuid, Path)),
     responses((status = 200, body = Done), Usual))]
 pub async fn delete(
     viewer: Viewer,

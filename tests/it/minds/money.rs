@@ -5,7 +5,7 @@ use super::Stage;
 use crate::harness::{Answer, BotUnderTest, PATIENCE, Person, ScriptedModel, Settings, World, jpeg, user};
 use chrono::{TimeDelta, Utc};
 use photothread::{
-    domain::{Conversation, TurnState, UserId},
+    domain::{Conversation, Role, TurnState, UserId},
     store::{Spender, UsageNote},
 };
 use serde_json::{Value, json};
@@ -48,7 +48,8 @@ async fn usage_tells_what_two_turns_took_and_the_history_keeps_it() {
     assert!(usage_of(&bob).await.starts_with("Nothing yet"), "everybody reads their own");
 
     let rows = stage.rows().await;
-    let infos: Vec<&Value> = rows.iter().filter_map(|row| row.reasoning_info.as_ref()).collect();
+    let asked = rows.iter().filter(|row| row.role != Role::Tool);
+    let infos: Vec<&Value> = asked.filter_map(|row| row.reasoning_info.as_ref()).collect();
     assert_eq!(infos.len(), 3);
     for info in infos {
         let expected = json!({

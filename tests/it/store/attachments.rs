@@ -38,6 +38,26 @@ on_both! {
         assert_eq!(store.attachments(&chat(1), &[]).await.unwrap(), []);
     }
 
+    async fn a_file_is_carried_by_what_was_said_rather_than_by_what_a_tool_did(store: Store) {
+        let place = chat(1);
+        let session = store.ensure_session(&place, &ann()).await.unwrap();
+        let made = [picture(&place), picture(&place), picture(&place)];
+        let [sent, between, unsaid] = made.clone().map(|p| p.attachment_id);
+        let row = |role, attachments: &[AttachmentId]| NewMessage {
+            attachments: attachments.to_vec(),
+            ..NewMessage::new(place.clone(), session, role, "")
+        };
+        let tool = store.add_message_with(&row(Role::Tool, &[between, sent]), &made).await.unwrap();
+        let said = store.add_message(&row(Role::Assistant, &[sent])).await.unwrap();
+        store.add_message(&row(Role::Assistant, &[sent])).await.unwrap();
+        let mut found = store.carriers(session, &[sent, between, unsaid, AttachmentId::new()]).await.unwrap();
+        found.sort_by_key(|(_, message)| *message);
+        assert_eq!(found, [(between, tool), (sent, said)]);
+        let another = store.start_session(&place, &ann()).await.unwrap();
+        assert_eq!(store.carriers(another, &[sent]).await.unwrap(), []);
+        assert_eq!(store.carriers(session, &[]).await.unwrap(), []);
+    }
+
     async fn recent_attachments_are_the_conversations_own_newest_first(store: Store) {
         let made = |minutes| Attachment { created_at: now() - TimeDelta::minutes(minutes), ..picture(&chat(1)) };
         let pictures = [made(50), made(5), made(500), made(20)];

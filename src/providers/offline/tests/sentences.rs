@@ -31,6 +31,15 @@ const SENTENCES: &[(&str, &str)] = &[
     ("highlight the left half of the top third", "highlight a [0 0 500 333]"),
     ("highlight the left two thirds", "highlight a [0 0 667 1000]"),
     ("highlight from 100,200 to 400,500", "highlight a [100 200 400 500]"),
+    // As the page says it when somebody draws a box.
+    ("highlight here from 120,80 to 540,610", "highlight a [120 80 540 610]"),
+    ("highlight this in red, call it nest from 120,0 to 1000,610", "highlight a [120 0 1000 610 red 'nest']"),
+    ("circle this from 0,0 to 1000,1000", "highlight a [0 0 1000 1000 ellipse]"),
+    ("crop from 120,80 to 540,610", "crop a [120 80 540 610]"),
+    ("crop to this from 120,80 to 540,610", "crop a [120 80 540 610]"),
+    ("blur this from 120,80 to 540,610", "filter a [120 80 540 610] blur"),
+    ("hide it from 120,80 to 540,610", "redact a [120 80 540 610] fill"),
+    ("write “Summer” from 120,80 to 540,610", "annotate a [120 80 540 610 'Summer']"),
     ("highlight from 10%, 20% to 40%, 50% in #FF8800", "highlight a [100 200 400 500 #ff8800]"),
     (
         "highlight the top left and the bottom right in green",

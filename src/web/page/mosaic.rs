@@ -1,0 +1,153 @@
+//! How the photos of an album lie beside each other, as Telegram shows them: rows of one height that fill the width,
+//! or one tall photo with the others beside it. Known shapes in, so that nothing jumps when the pictures arrive.
+
+/// Width by height in tenths: the page's policy allows no style of its own on an element, so shapes are classes.
+pub type Tenths = u32;
+
+const NARROWEST: Tenths = 5;
+const WIDEST: Tenths = 22;
+/// A photo alone in its row of an album is no taller than wide.
+const NARROWEST_ALONE: Tenths = 12;
+const MOST_IN_A_ROW: usize = 4;
+/// More than an album of Telegram's is simply cut into rows.
+const MOST_WEIGHED: usize = 12;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// One photo keeps its own shape.
+    Alone,
+    Rows,
+    /// The first on the left, the others in a column on the right.
+    Side,
+}
+
+/// Where each photo goes: the rows in order, each photo with the shape it is given there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mosaic {
+    pub layout: Layout,
+    pub rows: Vec<Vec<Tenths>>,
+}
+
+pub fn arrange(shapes: &[(i64, i64)]) -> Mosaic {
+    let ratios: Vec<Tenths> = shapes.iter().map(|(width, height)| tenths(*width, *height)).collect();
+    let first = ratios.first().copied().unwrap_or(10);
+    let (layout, cuts) = match ratios.len() {
+        0 | 1 => (Layout::Alone, vec![ratios.len()]),
+        2 if ratios.iter().all(|ratio| *ratio >= 15) => (Layout::Rows, vec![1, 1]),
+        2 => (Layout::Rows, vec![2]),
+        3 | 4 if first < 9 => (Layout::Side, vec![1, ratios.len() - 1]),
+        3 => (Layout::Rows, vec![1, 2]),
+        4 if first >= 13 => (Layout::Rows, vec![1, 3]),
+        4 => (Layout::Rows, vec![2, 2]),
+        count if count > MOST_WEIGHED => (Layout::Rows, in_threes(count)),
+        _ => (Layout::Rows, best(&ratios)),
+    };
+    let mut rest = ratios.as_slice();
+    let rows = cuts.into_iter().map(|count| {
+        let (row, after) = rest.split_at(count.min(rest.len()));
+        rest = after;
+        match (layout, row) {
+            (Layout::Rows, [alone]) => vec![(*alone).max(NARROWEST_ALONE)],
+            _ => row.to_vec(),
+        }
+    });
+    Mosaic { layout, rows: rows.collect() }
+}
+
+fn tenths(width: i64, height: i64) -> Tenths {
+    let ratio = width.max(1) as f64 / height.max(1) as f64;
+    ((ratio * 10.0).round() as Tenths).clamp(NARROWEST, WIDEST)
+}
+
+fn in_threes(count: usize) -> Vec<usize> {
+    let mut rows = vec![3; count / 3];
+    // A last photo alone would be as large as three.
+    match count % 3 {
+        1 => {
+            rows.pop();
+            rows.extend([2, 2]);
+        }
+        2 => rows.push(2),
+        _ => {}
+    }
+    rows
+}
+
+/// Of all ways to cut an album into rows, the one whose whole is nearest to a pleasant shape.
+fn best(ratios: &[Tenths]) -> Vec<usize> {
+    let mut ways = Vec::new();
+    cut(ratios.len(), &mut Vec::new(), &mut ways);
+    ways.into_iter()
+        .min_by(|a, b| strain(ratios, a).total_cmp(&strain(ratios, b)))
+        .unwrap_or_else(|| in_threes(ratios.len()))
+}
+
+fn cut(left: usize, so_far: &mut Vec<usize>, ways: &mut Vec<Vec<usize>>) {
+    if left == 0 {
+        ways.push(so_far.clone());
+        return;
+    }
+    for count in 1..=left.min(MOST_IN_A_ROW) {
+        so_far.push(count);
+        cut(left - count, so_far, ways);
+        so_far.pop();
+    }
+}
+
+/// How far a cut is from the shape of an album, and from rows of about one height, the largest on top.
+fn strain(ratios: &[Tenths], rows: &[usize]) -> f64 {
+    let mut rest = ratios;
+    let heights: Vec<f64> = rows
+        .iter()
+        .map(|count| {
+            let (row, after) = rest.split_at(*count);
+            rest = after;
+            let sum: Tenths = row.iter().sum();
+            10.0 / f64::from(if row.len() == 1 { sum.max(NARROWEST_ALONE) } else { sum })
+        })
+        .collect();
+    let whole: f64 = heights.iter().sum();
+    let even: f64 = heights.windows(2).map(|pair| (pair[0] - pair[1]).abs()).sum();
+    let growing = rows.windows(2).filter(|pair| pair[1] < pair[0]).count();
+    let lonely = rows.iter().filter(|count| **count == 1).count();
+    (whole - 0.9).abs() * 2.0 + even * 0.6 + growing as f64 * 0.25 + lonely as f64 * 0.5
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn counts(shapes: &[(i64, i64)]) -> (Layout, Vec<usize>) {
+        let mosaic = arrange(shapes);
+        (mosaic.layout, mosaic.rows.iter().map(Vec::len).collect())
+    }
+
+    #[test]
+    fn few_photos_lie_as_in_telegram() {
+        let (wide, tall, square) = ((1600, 900), (900, 1600), (100, 100));
+        assert_eq!(counts(&[wide]), (Layout::Alone, vec![1]));
+        assert_eq!(counts(&[wide, wide]), (Layout::Rows, vec![1, 1]));
+        assert_eq!(counts(&[tall, wide]), (Layout::Rows, vec![2]));
+        assert_eq!(counts(&[tall, wide, wide]), (Layout::Side, vec![1, 2]));
+        assert_eq!(counts(&[wide, tall, square]), (Layout::Rows, vec![1, 2]));
+        assert_eq!(counts(&[tall, wide, wide, square]), (Layout::Side, vec![1, 3]));
+        assert_eq!(counts(&[wide, square, square, square]), (Layout::Rows, vec![1, 3]));
+        assert_eq!(counts(&[square; 4]), (Layout::Rows, vec![2, 2]));
+        assert_eq!(counts(&[square; 10]), (Layout::Rows, vec![3, 3, 4]));
+        assert_eq!(counts(&[square; 13]).1, [3, 3, 3, 2, 2]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_photo_has_one_place_and_a_shape_the_style_knows(
+            shapes in proptest::collection::vec((0..5000i64, 0..5000i64), 0..16)
+        ) {
+            let mosaic = arrange(&shapes);
+            let placed: Vec<Tenths> = mosaic.rows.concat();
+            prop_assert_eq!(placed.len(), shapes.len());
+            prop_assert!(placed.iter().all(|ratio| (NARROWEST..=WIDEST).contains(ratio)));
+            prop_assert!(mosaic.rows.iter().all(|row| row.len() <= MOST_IN_A_ROW));
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! What the agent did for an answer, as shown: a pill for each tool, and the panel “under the hood”.
+
+use super::{
+    files::{edit_name, is_picture, tool_name},
+    window::Window,
+};
+use crate::{
+    attachments::markers,
+    domain::{AttachmentId, Message, Role, ToolCall},
+    money::Micros,
+};
+use chrono::TimeDelta;
+use serde_json::Value;
+
+/// More of a result is shown only when asked for.
+const HEAD: usize = 200;
+/// And more than this is nobody's reading.
+const WHOLE: usize = 20_000;
+const MOST_THUMBS: usize = 6;
+
+/// One tool call.
+pub struct Pill {
+    pub name: String,
+    pub tool: String,
+    pub took: Option<String>,
+    pub failed: bool,
+    /// It has no result yet.
+    pub open: bool,
+    pub arguments: Vec<(String, String)>,
+    pub before: Vec<AttachmentId>,
+    pub after: Vec<AttachmentId>,
+}
+
+/// One turn, for the curious.
+pub struct Hood {
+    pub summary: String,
+    pub requests: Vec<Request>,
+    pub results: Vec<Outcome>,
+}
+
+pub struct Request {
+    pub model: String,
+    pub input: String,
+    pub output: String,
+    pub cost: String,
+    /// What the model said beside its calls.
+    pub said: String,
+}
+
+pub struct Outcome {
+    pub tool: String,
+    pub head: String,
+    /// All of it, if the head is not.
+    pub whole: Option<String>,
+    pub failed: bool,
+}
+
+pub fn pills(window: &Window, steps: &[&Message]) -> Vec<Pill> {
+    let requests = steps.iter().filter(|m| m.role == Role::Assistant);
+    let calls = requests.flat_map(|request| request.tool_calls.iter().map(move |call| (*request, call)));
+    calls.map(|(request, call)| pill(window, steps, request, call)).collect()
+}
+
+fn pill(window: &Window, steps: &[&Message], request: &Message, call: &ToolCall) -> Pill {
+    let result = steps.iter().find(|m| m.tool_call_id.as_deref() == Some(call.id.as_str()));
+    let shown = |ids: Vec<AttachmentId>| {
+        let pictures = ids.into_iter().filter(|id| window.files.get(id).is_some_and(is_picture));
+        pictures.take(MOST_THUMBS).collect::<Vec<_>>()
+    };
+    Pill {
+        name: edit_name(&call.name, &serde_json::from_str(&call.arguments).unwrap_or_default()),
+        tool: call.name.clone(),
+        took: result.map(|result| duration(took(request, result))),
+        failed: result.is_some_and(|result| result.error.is_some()),
+        open: result.is_none(),
+        arguments: arguments(call),
+        before: shown(asked_for(call)),
+        after: shown(result.map(|result| result.attachments.clone()).unwrap_or_default()),
+    }
+}
+
+/// As it was measured, or by when the two were stored.
+fn took(request: &Message, result: &Message) -> TimeDelta {
+    let measured = result.reasoning_info.as_ref().and_then(|info| info["duration_ms"].as_i64());
+    measured.map_or(result.timestamp - request.timestamp, TimeDelta::milliseconds)
+}
+
+/// The files a call names.
+pub fn asked_for(call: &ToolCall) -> Vec<AttachmentId> {
+    let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
+    let one = ["image", "attachment_id"].iter().filter_map(|name| arguments[*name].as_str());
+    let many = ["images", "attachment_ids"].iter().filter_map(|name| arguments[*name].as_array());
+    let many = many.flatten().filter_map(Value::as_str);
+    one.chain(many).filter_map(|id| id.trim().parse().ok()).collect()
+}
+
+/// What a call says beside its files, name by name; text that is no JSON stands as it is.
+fn arguments(call: &ToolCall) -> Vec<(String, String)> {
+    let files = ["image", "images", "attachment_id", "attachment_ids"];
+    match serde_json::from_str::<Value>(&call.arguments) {
+        Ok(Value::Object(fields)) => fields
+            .iter()
+            .filter(|(name, _)| !files.contains(&name.as_str()))
+            .map(|(name, value)| (name.replace('_', " "), cut(&plain(value), HEAD)))
+            .collect(),
+        _ if call.arguments.trim().is_empty() => Vec::new(),
+        _ => vec![("as written".into(), cut(&call.arguments, HEAD))],
+    }
+}
+
+/// JSON as a person would read it out.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join("; "),
+        Value::Object(fields) => {
+            let said =
+                fields.iter().map(|(name, value)| format!("{} {}", name.replace('_', " "), plain(value)));
+            said.collect::<Vec<_>>().join(", ")
+        }
+        Value::Null => "none".into(),
+        other => other.to_string(),
+    }
+}
+
+fn duration(took: TimeDelta) -> String {
+    match took.num_milliseconds().max(0) {
+        ms @ ..1000 => format!("{ms} ms"),
+        ms @ ..10_000 => format!("{:.1} s", ms as f64 / 1000.0),
+        ms => format!("{} s", ms / 1000),
+    }
+}
+
+pub fn hood(steps: &[&Message], last: Option<&Message>) -> Option<Hood> {
+    let asked = steps.iter().copied().filter(|m| m.role == Role::Assistant).chain(last);
+    let requests: Vec<(&Message, &Value)> =
+        asked.filter_map(|m| Some((m, m.reasoning_info.as_ref()?))).collect();
+    let sum = |name: &str| requests.iter().filter_map(|(_, info)| info[name].as_u64()).sum::<u64>();
+    let cost: f64 = requests.iter().filter_map(|(_, info)| info["cost_usd"].as_f64()).sum();
+    let (input, output) = (sum("input_tokens"), sum("output_tokens"));
+    // The offline agent's plain answers have no inside worth showing.
+    if steps.is_empty() && input + output == 0 {
+        return None;
+    }
+    let mut summary = vec![counted(requests.len(), "request")];
+    if input + output > 0 {
+        summary.push(format!("{} tokens", grouped(input + output)));
+    }
+    if cost > 0.0 {
+        summary.push(Micros::of_dollars(cost).about());
+    }
+    if let (Some(first), Some(last)) = (steps.first(), last.or(steps.last().copied())) {
+        summary.push(duration(last.timestamp - first.timestamp));
+    }
+    let last_id = last.map(|message| message.internal_id);
+    let requests = requests.into_iter().map(|(m, info)| request(m, info, Some(m.internal_id) == last_id));
+    let results = steps.iter().filter(|m| m.role == Role::Tool).map(|m| outcome(m));
+    Some(Hood { summary: summary.join(" · "), requests: requests.collect(), results: results.collect() })
+}
+
+fn request(message: &Message, info: &Value, is_answer: bool) -> Request {
+    let tokens = |name: &str| info[name].as_u64().map_or_else(|| "–".to_owned(), grouped);
+    Request {
+        model: info["model"].as_str().filter(|model| !model.is_empty()).unwrap_or("a model").to_owned(),
+        input: tokens("input_tokens"),
+        output: tokens("output_tokens"),
+        cost: info["cost_usd"].as_f64().map_or_else(|| "–".into(), |cost| Micros::of_dollars(cost).about()),
+        said: if is_answer { String::new() } else { cut(message.content.trim(), HEAD) },
+    }
+}
+
+fn outcome(result: &Message) -> Outcome {
+    let text = markers::said(result);
+    let long = text.chars().count() > HEAD;
+    Outcome {
+        tool: tool_name(result.tool_name.as_deref().unwrap_or("tool")),
+        head: cut(&text, HEAD),
+        whole: long.then(|| cut(&text, WHOLE)),
+        failed: result.error.is_some(),
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// 12345 → "12,345".
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(arguments: &str) -> ToolCall {
+        ToolCall { id: "1".into(), name: "crop_image".into(), arguments: arguments.into() }
+    }
+
+    #[test]
+    fn arguments_read_like_a_sentence_and_leave_the_files_out() {
+        let id = AttachmentId::new();
+        let said = call(&format!(
+            r#"{{"images":["{id}"],"regions":[{{"left":0,"right":500,"label":"eagle"}}],"max_size":3}}"#
+        ));
+        assert_eq!(asked_for(&said), [id]);
+        let expected = [("max size", "3"), ("regions", "label eagle, left 0, right 500")];
+        let told = arguments(&said);
+        let mut told: Vec<_> = told.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        told.sort_unstable();
+        let sorted = told.iter().map(|(name, text)| {
+            let mut parts: Vec<_> = text.split(", ").collect();
+            parts.sort_unstable();
+            (*name, parts.join(", "))
+        });
+        assert_eq!(sorted.collect::<Vec<_>>(), expected.map(|(name, text)| (name, text.to_owned())));
+        assert_eq!(arguments(&call("not json"))[0].1, "not json");
+        assert!(arguments(&call("")).is_empty() && arguments(&call("{}")).is_empty());
+    }
+
+    #[test]
+    fn times_and_numbers_are_told_in_what_matters() {
+        let told = [5, 950, 1_234, 65_000].map(|ms| duration(TimeDelta::milliseconds(ms)));
+        assert_eq!(told, ["5 ms", "950 ms", "1.2 s", "65 s"]);
+        assert_eq!([7, 1_000, 1_234_567].map(grouped), ["7", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn a_long_result_is_cut_between_characters() {
+        let long = "ä".repeat(300);
+        assert_eq!(cut(&long, HEAD).chars().count(), HEAD + 1);
+        assert_eq!(cut("short", HEAD), "short");
+    }
+}

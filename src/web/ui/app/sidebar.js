@@ -1,0 +1,151 @@
+// The list of conversations: folding, searching, renaming, deleting.
+
+import { call, fragment } from "./api.js";
+import { session } from "./log.js";
+import { ages } from "./times.js";
+
+const body = document.body;
+const sidebar = document.getElementById("sidebar");
+const menu = document.getElementById("menu");
+const list = document.getElementById("list");
+const search = document.querySelector("#search input");
+const phone = matchMedia("(max-width: 48rem)");
+
+export function setTitle(title) {
+  const text = title.trim();
+  if (!text) return;
+  const heading = document.getElementById("title");
+  heading.textContent = heading.title = text;
+  document.title = `${text} · Photothread`;
+  document.querySelectorAll(`.bar [data-ask]`).forEach((button) => (button.dataset.title = text));
+}
+
+const isOpen = () => (phone.matches ? body.classList.contains("drawn") : !body.classList.contains("folded"));
+
+function told() {
+  menu.setAttribute("aria-expanded", String(isOpen()));
+}
+
+function draw(open) {
+  body.classList.toggle("drawn", open);
+  told();
+  (open ? search : menu).focus();
+}
+
+function fold(folded) {
+  body.classList.toggle("folded", folded);
+  // The server reads it, so that the page comes as it was left.
+  document.cookie = `sidebar=${folded ? "closed" : "open"}; path=/; max-age=31536000; samesite=lax`;
+  told();
+}
+
+let asked = 0;
+async function load(offset = 0) {
+  const mine = ++asked;
+  const query = new URLSearchParams({ q: search.value.trim(), offset });
+  if (session) query.set("current", session);
+  const content = await fragment(`/list?${query}`);
+  // An answer to what was typed before this must not overtake.
+  if (mine !== asked) return;
+  const held = list.contains(document.activeElement) ? document.activeElement.dataset : null;
+  const items = list.querySelector("ul");
+  if (offset && items && content.querySelector("ul")) {
+    items.append(...content.querySelectorAll("ul > li"));
+    list.querySelector(".more")?.remove();
+    const more = content.querySelector(".more");
+    if (more) list.append(more);
+  } else {
+    list.replaceChildren(content);
+  }
+  ages(list);
+  if (held?.id) list.querySelector(`[data-ask="${held.ask}"][data-id="${held.id}"]`)?.focus();
+}
+
+let soon;
+export function refreshList() {
+  clearTimeout(soon);
+  soon = setTimeout(() => load().catch(() => {}), 150);
+}
+
+/** Asks in a dialog; `act` is done on “yes”, and its failure is told there. */
+function asks(kind, act) {
+  const dialog = document.getElementById(`ask-${kind}`);
+  const form = dialog.querySelector("form");
+  const trouble = dialog.querySelector(".trouble");
+  let about = {};
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest(`[data-ask="${kind}"]`);
+    if (!button) return;
+    about = { ...button.dataset };
+    const name = dialog.querySelector("[data-fill=title]");
+    if (name) name.textContent = `“${about.title}”`;
+    if (form.elements.title) form.elements.title.value = about.title;
+    trouble.hidden = true;
+    dialog.showModal();
+    form.elements.title?.select();
+  });
+  form.addEventListener("submit", async (event) => {
+    if (event.submitter?.value !== "yes") return;
+    event.preventDefault();
+    try {
+      await act(about.id, form);
+      dialog.close();
+    } catch (problem) {
+      trouble.textContent = problem.message;
+      trouble.hidden = false;
+    }
+  });
+}
+
+async function remove(id) {
+  await call("DELETE", `/sessions/${id}`).catch((problem) => {
+    // Gone already, by another tab: that is what was wanted.
+    if (problem.status !== 404) throw problem;
+  });
+  if (id === session) location.assign("/");
+  else refreshList();
+}
+
+async function rename(id, form) {
+  const title = form.elements.title.value.trim();
+  await call("PUT", `/sessions/${id}`, { title });
+  if (id === session) setTitle(title);
+  refreshList();
+}
+
+export function start() {
+  menu.addEventListener("click", () => (phone.matches ? draw(!isOpen()) : fold(isOpen())));
+  document.getElementById("veil").addEventListener("click", () => draw(false));
+  sidebar.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !phone.matches) return;
+    event.preventDefault();
+    draw(false);
+  });
+  phone.addEventListener("change", told);
+  told();
+  search.addEventListener("input", refreshList);
+  search.form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    load().catch(() => {});
+  });
+  list.addEventListener("click", (event) => {
+    const more = event.target.closest("[data-offset]");
+    if (!more) return;
+    event.preventDefault();
+    load(more.dataset.offset).catch(() => {});
+  });
+  asks("delete", remove);
+  asks("rename", rename);
+  // A menu closes when one looks elsewhere.
+  const menus = () => document.querySelectorAll("details.menu[open]");
+  document.addEventListener("click", (event) => {
+    menus().forEach((open) => { if (!open.contains(event.target) || event.target.closest("a")) open.open = false; });
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    menus().forEach((open) => {
+      open.open = false;
+      open.querySelector("summary").focus();
+    });
+  });
+}

@@ -1,0 +1,53 @@
+// API tokens of whoever is logged in: listed, made, revoked. Not on the page where nobody logs in.
+
+import { call, iconButton } from "./api.js";
+import { words } from "./words.js";
+
+const dialog = document.getElementById("tokens");
+
+function item(token, load, tell) {
+  const row = document.createElement("li");
+  const name = document.createElement("span");
+  name.textContent = token.name;
+  const away = iconButton("trash", words.revoke(token.name));
+  away.addEventListener("click", () => call("DELETE", `/tokens/${token.tokenId}`).then(load, tell));
+  row.append(name, away);
+  return row;
+}
+
+export function start() {
+  if (!dialog) return;
+  const list = dialog.querySelector(".token-list");
+  const trouble = dialog.querySelector(".trouble");
+  const shown = dialog.querySelector(".new-token");
+  const name = dialog.querySelector("input[name=name]");
+  const tell = (problem) => {
+    trouble.textContent = problem.message;
+    trouble.hidden = false;
+  };
+  const load = async () => {
+    const { tokens } = await call("GET", "/tokens");
+    trouble.hidden = true;
+    if (tokens.length) list.replaceChildren(...tokens.map((token) => item(token, load, tell)));
+    else list.textContent = words.noTokens;
+  };
+  const make = async () => {
+    const made = await call("POST", "/tokens", { name: name.value.trim() });
+    shown.querySelector("code").textContent = made.secret ?? made.token;
+    shown.hidden = false;
+    name.value = "";
+    await load();
+    shown.querySelector("code").focus();
+  };
+  document.getElementById("tokens-open")?.addEventListener("click", () => {
+    shown.hidden = true;
+    dialog.showModal();
+    load().catch(tell);
+  });
+  dialog.querySelector("[data-make]").addEventListener("click", () => make().catch(tell));
+  name.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    make().catch(tell);
+  });
+}

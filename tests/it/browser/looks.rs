@@ -1,0 +1,132 @@
+//! The page for everybody: what a keyboard and a screen reader find, in light and dark, on a desk and on a phone.
+
+use super::*;
+use serde_json::{Value, json};
+
+/// Where `scripts/setup` keeps axe-core, which looks for what shuts people out.
+fn axe() -> String {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));
+    let path = cache.expect("a home").join("photothread/axe-core-4.11.0.min.js");
+    std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}. Run `make setup`.", path.display()))
+}
+
+/// Serious and critical findings, each with the elements it is about.
+async fn findings(desk: &Desk, what: &str) -> Vec<String> {
+    // What fades in has no final colour yet.
+    desk.until("nothing to move", "document.getAnimations().every((a) => a.playState === 'finished' || a.effect.getTiming().iterations === Infinity)").await;
+    desk.run(&axe(), json!([])).await;
+    let found = desk
+        .run(
+            "return axe.run(document, { resultTypes: ['violations'] }).then((found) => found.violations)",
+            json!([]),
+        )
+        .await;
+    let serious =
+        found.as_array().unwrap().iter().filter(|f| f["impact"] == "serious" || f["impact"] == "critical");
+    let told = serious.map(|finding| {
+        let nodes = finding["nodes"].as_array().into_iter().flatten();
+        let nodes: Vec<String> =
+            nodes.map(|node| format!("{}: {}", node["html"], node["failureSummary"])).collect();
+        format!("{what}: {} ({}): {}", finding["id"], finding["help"], nodes.join("; "))
+    });
+    told.collect()
+}
+
+async fn look_everywhere(desk: &Desk) -> Vec<String> {
+    let mut found = findings(desk, "welcome").await;
+    desk.edit(&["photo_chelsea.png", "photo_rocket.jpg"], "make them sepia, then crop to a square").await;
+    desk.choose(&["photo_flower.jpg"]).await;
+    desk.click("article.ours .act[data-reply]").await;
+    desk.run("document.querySelectorAll('details').forEach((details) => (details.open = true))", json!([]))
+        .await;
+    found.extend(findings(desk, "conversation").await);
+    desk.run("document.querySelectorAll('details').forEach((details) => (details.open = false))", json!([]))
+        .await;
+    for (button, dialog) in [("rename", "#ask-rename"), ("delete", "#ask-delete")] {
+        desk.click(&format!(".bar [data-ask={button}]")).await;
+        desk.until_there(&format!("{dialog}[open]")).await;
+        found.extend(findings(desk, dialog).await);
+        desk.press(ESCAPE).await;
+        desk.until("it to be closed", &format!("!document.querySelector('{dialog}[open]')")).await;
+    }
+    desk.click("article.ours [data-labels]").await;
+    found.extend(findings(desk, "labels").await);
+    desk.press(ESCAPE).await;
+    desk.click("article.ours .shot").await;
+    desk.until_text("#lb-strip", "original").await;
+    found.extend(findings(desk, "lightbox").await);
+    desk.press(ESCAPE).await;
+    found
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_on_the_page_shuts_anybody_out() {
+    let desk = Desk::sit_down().await;
+    assert_eq!(look_everywhere(&desk).await, Vec::<String>::new());
+    desk.resize(500, 900).await;
+    desk.open("/").await;
+    let mut found = findings(&desk, "phone").await;
+    desk.click("#menu").await;
+    found.extend(findings(&desk, "drawer").await);
+    assert_eq!(found, Vec::<String>::new());
+    desk.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_in_the_dark() {
+    let world = World::start().await;
+    let settings = Settings::new(&world).with("TELEGRAM_BOT_TOKEN", "");
+    let desk = Desk::at(
+        world,
+        settings,
+        &[
+            "--force-dark-mode",
+            "--blink-settings=preferredColorScheme=0,primaryHoverType=2,availableHoverTypes=2",
+        ],
+    )
+    .await;
+    let dark = desk.run("return matchMedia('(prefers-color-scheme: dark)').matches", json!([])).await;
+    assert_eq!(dark, json!(true));
+    assert_eq!(look_everywhere(&desk).await, Vec::<String>::new());
+    desk.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_keyboard_is_enough() {
+    let desk = Desk::sit_down().await;
+    desk.until("the message box", "document.activeElement.id === 'words'").await;
+    desk.press("one").await;
+    // Shift, Enter.
+    desk.run("document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', shiftKey: true, bubbles: true, cancelable: true }))", json!([])).await;
+    assert!(desk.address().await.ends_with("/"), "nothing was sent");
+    desk.press(ENTER).await;
+    desk.until("the conversation", "location.pathname.startsWith('/c/')").await;
+    desk.until_answers(1).await;
+    desk.run("document.querySelector('article.ours .act[data-reply]').focus()", json!([])).await;
+    desk.press(ENTER).await;
+    desk.until_there("#replying:not([hidden])").await;
+    desk.until("the message box again", "document.activeElement.id === 'words'").await;
+    desk.press(ESCAPE).await;
+    desk.until("no reply", "document.getElementById('replying').hidden").await;
+    desk.reload().await;
+    desk.run("document.activeElement.blur()", json!([])).await;
+    desk.press("\u{e004}").await;
+    let first: Value = desk.run("return document.activeElement.className", json!([])).await;
+    assert_eq!(first, json!("skip"), "the first stop leads past the list");
+    desk.press(ENTER).await;
+    desk.until("the message box at once", "document.activeElement.id === 'words'").await;
+    let told = "document.getElementById('announcer').getAttribute('role') === 'status'";
+    desk.until("a place where answers are read out", told).await;
+    desk.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_example_can_be_clicked_into_the_message_box() {
+    let desk = Desk::sit_down().await;
+    desk.click("[data-example]").await;
+    desk.until("the words", "document.getElementById('words').value.startsWith('crop to a square')").await;
+    assert_eq!(desk.count("#list .item").await, 0, "nothing begins before something is sent");
+    desk.leave().await;
+}

@@ -1,0 +1,62 @@
+//! The OpenAPI document is true: schemathesis makes thousands of requests from it, sensible and not, alone and one
+//! after the other, and finds no 5xx and no answer that the document does not tell of.
+
+use crate::{
+    api::{Api, part},
+    harness::jpeg,
+};
+use reqwest::multipart::Form;
+use std::{path::PathBuf, process::Output};
+use tokio::process::Command;
+
+/// Where `make setup` puts it.
+fn schemathesis() -> PathBuf {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = || PathBuf::from(std::env::var_os("HOME").expect("HOME")).join(".cache");
+    let program = cache.unwrap_or_else(home).join("photothread-tools/schemathesis/bin/schemathesis");
+    assert!(program.exists(), "schemathesis is not installed: run `make setup`");
+    program
+}
+
+async fn run(api: &Api, arguments: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let Output { status, stdout, stderr } = Command::new(schemathesis())
+        .args([
+            "run",
+            &format!("{}/openapi.json", api.url),
+            "--workers=1",
+            "--generation-deterministic",
+            "--no-color",
+        ])
+        // A stream of events has no end to be judged; tests of their own watch it.
+        .args(["--exclude-path-regex=/events$"])
+        .args(arguments)
+        .current_dir(folder.path())
+        .output()
+        .await
+        .expect("schemathesis runs");
+    let said = String::from_utf8_lossy(&stdout);
+    assert!(status.success(), "{said}\n{}", String::from_utf8_lossy(&stderr));
+    assert!(said.contains("Test cases:"), "it tested nothing:\n{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_request_made_from_the_document_gets_an_answer_it_does_not_tell_of() {
+    let api = Api::open().await;
+    let session = api.begin().await;
+    api.asks(&session, Form::new().text("content", "rotate left").part("files", part("a.jpg", jpeg(64, 48))))
+        .await;
+    // That a message needs words or files is more than a schema can say.
+    let phases = "--phases=examples,coverage,fuzzing";
+    run(&api, &[phases, "--exclude-checks=positive_data_acceptance", "--max-examples=60"]).await;
+    api.bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_that_use_what_earlier_ones_answered_are_answered_as_documented() {
+    let api = Api::open().await;
+    // Following links, it takes the ids of others for nonsense of its own.
+    let checks = "--exclude-checks=positive_data_acceptance,negative_data_rejection";
+    run(&api, &["--phases=stateful", checks, "--max-examples=60"]).await;
+    api.bot.stop().await;
+}
