@@ -3,6 +3,7 @@
 
 mod conversations;
 mod looks;
+mod notes;
 mod pictures;
 mod talking;
 
