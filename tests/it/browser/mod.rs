@@ -2,6 +2,7 @@
 //! promises are in the files below.
 
 mod conversations;
+mod door;
 mod looks;
 mod notes;
 mod pictures;
