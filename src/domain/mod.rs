@@ -4,7 +4,7 @@
 #[macro_use]
 mod text_enum;
 
-mod annotation;
+pub mod annotation;
 mod answer;
 mod attachment;
 mod conversation;
@@ -14,11 +14,11 @@ mod region;
 mod reply;
 mod turn;
 
-pub use annotation::Reference;
+pub use annotation::{Flaw, Reference, Target};
 pub use answer::{Answer, PlannedSend, SendKind};
 pub use attachment::{Attachment, AttachmentSource, Recipe};
 pub use conversation::{Conversation, InterfaceType};
-pub use ids::{AttachmentId, MessageId, SessionId, TurnId, UserId};
+pub use ids::{AttachmentId, MessageId, SessionId, TokenId, TurnId, UserId};
 pub use message::{Message, NewMessage, Role, ToolCall};
 pub use region::{PixelRect, Region, RegionError};
 pub use reply::{ReplyTo, Session};

@@ -32,12 +32,16 @@ pub mod history;
 pub mod inbox;
 #[path = "queries/labels.rs"]
 pub mod labels;
+#[path = "queries/logins.rs"]
+pub mod logins;
 #[path = "queries/members.rs"]
 pub mod members;
 #[path = "queries/outbox.rs"]
 pub mod outbox;
 #[path = "queries/people.rs"]
 pub mod people;
+#[path = "queries/replacing.rs"]
+pub mod replacing;
 #[path = "queries/rows.rs"]
 pub mod rows;
 #[path = "queries/session_list.rs"]

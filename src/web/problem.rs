@@ -1,7 +1,7 @@
 //! What went wrong, as RFC 9457 problem details: the right status, a sentence for whoever can act on it, and never
 //! anything of our insides, which go to the log.
 
-use crate::{attachments::AttachmentError, store::StoreError, tools::ToolError};
+use crate::{attachments::AttachmentError, domain::Flaw, store::StoreError, tools::ToolError};
 use axum::{
     Json,
     extract::multipart::MultipartError,
@@ -40,6 +40,13 @@ pub struct Wrong {
     pub index: Option<usize>,
     pub field: String,
     pub detail: String,
+}
+
+impl Wrong {
+    /// Something about the body as a whole, which is no list.
+    pub fn of(flaw: Flaw) -> Self {
+        Self { index: None, field: flaw.field, detail: flaw.detail }
+    }
 }
 
 impl Problem {
@@ -99,6 +106,9 @@ impl IntoResponse for Problem {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
         if status == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
         }
