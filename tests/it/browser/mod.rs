@@ -2,7 +2,9 @@
 //! promises are in the files below.
 
 mod conversations;
+mod door;
 mod looks;
+mod notes;
 mod pictures;
 mod talking;
 

@@ -1,0 +1,80 @@
+//! Tags and references, changed where they stand.
+
+use super::*;
+use serde_json::json;
+
+const TAGS: &str = "return [...document.querySelectorAll('article.ours .tag')].map((tag) => tag.textContent)";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tags_and_references_are_changed_in_place() {
+    let desk = Desk::sit_down().await;
+    desk.edit(&["photo_flower.jpg"], "rotate left").await;
+    desk.click("article.ours [data-labels]").await;
+    desk.until_there("#ask-labels[open]").await;
+    desk.write("#ask-labels input[name=tags]", "Holiday, rating:good, holiday").await;
+    desk.write("#ask-labels input[name=url]", "https://example.org/flowers").await;
+    desk.write("#ask-labels input[name=ref-title]", "Flowers").await;
+    desk.click("#ask-labels [data-add]").await;
+    desk.until_text("#ask-labels .ref-list", "Flowers").await;
+    desk.click("#ask-labels button[value=yes]").await;
+    desk.until("the dialog to be closed", "!document.querySelector('#ask-labels[open]')").await;
+    desk.until_text("article.ours .refs", "Flowers").await;
+    assert_eq!(desk.run(TAGS, json!([])).await, json!(["holiday", "rating:good"]));
+
+    desk.reload().await;
+    desk.until_text("article.ours .refs", "Flowers").await;
+    assert_eq!(desk.run(TAGS, json!([])).await, json!(["holiday", "rating:good"]));
+    // What an answer refers to by itself is in the list, though the page shows it only once.
+    desk.click("article.ours [data-labels]").await;
+    let shown = "document.querySelectorAll('#ask-labels .ref-list li').length";
+    desk.until("all references", &format!("{shown} > 1")).await;
+    desk.click("#ask-labels .ref-list li:last-child button").await;
+    desk.click("#ask-labels button[value=yes]").await;
+    desk.until("one less", "!document.querySelector('article.ours .refs')?.textContent.includes('Flowers')")
+        .await;
+    desk.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_made_in_another_tab_is_seen_and_not_overwritten() {
+    let desk = Desk::sit_down().await;
+    desk.edit(&["photo_flower.jpg"], "rotate left").await;
+    let (here, there, address) = (desk.this_tab().await, desk.new_tab().await, desk.address().await);
+    desk.click("article.ours [data-labels]").await;
+    desk.write("#ask-labels input[name=tags]", "mine").await;
+    desk.switch_to(&there).await;
+    desk.go(&address).await;
+    desk.until_answers(1).await;
+    desk.click("article.ours [data-labels]").await;
+    desk.write("#ask-labels input[name=tags]", "theirs").await;
+    desk.click("#ask-labels button[value=yes]").await;
+    desk.until_text("article.ours .tag", "theirs").await;
+
+    desk.switch_to(&here).await;
+    desk.until_text("article.ours .tag", "theirs").await;
+    desk.click("#ask-labels button[value=yes]").await;
+    desk.until_text("#ask-labels .trouble", "Somebody else changed this").await;
+    let field = "document.querySelector('#ask-labels input[name=tags]').value";
+    desk.until("how it stands now", &format!("{field} === 'theirs'")).await;
+    desk.write("#ask-labels input[name=tags]", ", mine").await;
+    desk.click("#ask-labels button[value=yes]").await;
+    desk.until("both", "document.querySelectorAll('article.ours .tag').length === 2").await;
+    desk.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_can_be_taken_away() {
+    let desk = Desk::sit_down().await;
+    desk.edit(&["photo_flower.jpg"], "rotate left").await;
+    desk.click(".menu summary").await;
+    let fetched = desk
+        .run(
+            "return Promise.all([...document.querySelectorAll('.menu a')].map((a) => fetch(a.href).then((r) => r.status)))",
+            json!([]),
+        )
+        .await;
+    assert_eq!(fetched, json!([200, 200, 200]));
+    desk.press(ESCAPE).await;
+    desk.until("the menu to be closed", "!document.querySelector('.menu[open]')").await;
+    desk.leave().await;
+}
