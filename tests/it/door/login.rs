@@ -138,7 +138,8 @@ async fn where_nobody_logs_in_the_bot_says_where_the_page_is() {
     assert_eq!(to.headers()[LOCATION], "/", "every door leads inside");
     bot.stop().await;
 
-    let bot = BotUnderTest::start(&settings.with("PHOTOTHREAD_WEB__LISTEN", "null")).await;
+    let settings = settings.with("PHOTOTHREAD_WEB__LISTEN", "null");
+    let bot = BotUnderTest::start(&settings).await;
     ann.says("/web").await;
     assert!(ann.next_message().await.text.contains("no page"));
     bot.stop().await;
