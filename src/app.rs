@@ -67,15 +67,26 @@ pub async fn open_storage(config: &Config) -> anyhow::Result<(Store, Objects)> {
     Ok((store, objects))
 }
 
-/// Starts everything that the configuration turns on.
-pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> {
-    let (store, objects) = open_storage(&config).await?;
-    recover(&store).await?;
+/// The database, the files and the pictures, for whoever only looks.
+pub async fn open_prints(config: &Config) -> anyhow::Result<Prints> {
+    let (store, objects) = open_storage(config).await?;
+    let attachments = attachments(config, &store, objects);
+    Ok(Prints { store, attachments, darkroom: darkroom(config)? })
+}
+
+fn attachments(config: &Config, store: &Store, objects: Objects) -> Attachments {
     let limits = attachments::Limits {
         max_file_bytes: config.attachments.max_file_bytes,
         max_conversation_bytes: config.attachments.max_conversation_bytes,
     };
-    let attachments = Attachments::new(store.clone(), objects, limits);
+    Attachments::new(store.clone(), objects, limits)
+}
+
+/// Starts everything that the configuration turns on.
+pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> {
+    let (store, objects) = open_storage(&config).await?;
+    recover(&store).await?;
+    let attachments = attachments(&config, &store, objects);
     let turns = Arc::new(Turns::new(store.clone()));
     let prints =
         Prints { store: store.clone(), attachments: attachments.clone(), darkroom: darkroom(&config)? };
@@ -110,6 +121,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
             door: door.clone(),
             public_url: config.web.public_url.clone(),
             attempts: web::Attempts::default(),
+            exclusive_tags: config.web.exclusive_tags.clone(),
         };
         tasks.spawn(bound.serve(site));
     }

@@ -14,6 +14,7 @@ pub mod attachments;
 pub mod config;
 pub mod context;
 pub mod doctor;
+pub mod export;
 pub mod imaging;
 pub mod money;
 pub mod prompts;

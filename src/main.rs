@@ -6,6 +6,8 @@ use photothread::{
     app,
     config::{self, Config},
     doctor,
+    domain::SessionId,
+    export::{self, Format},
     prompts::Prompts,
     telemetry,
 };
@@ -28,6 +30,22 @@ enum Command {
     Run,
     /// Check configuration, database, files and token, and list sends whose fate is unknown
     Doctor,
+    /// Write conversations to files: to import again, to read, or with all photos
+    #[command(group = clap::ArgGroup::new("which").required(true))]
+    Export {
+        /// The conversation with this id, as the address of its page shows it
+        #[arg(long, value_name = "ID", group = "which")]
+        session: Option<SessionId>,
+        /// Every conversation
+        #[arg(long, group = "which")]
+        all: bool,
+        /// json, markdown or zip
+        #[arg(long, default_value = "json")]
+        format: Format,
+        /// A file or a folder; here, if not given. - is the terminal
+        #[arg(long, value_name = "FILE-OR-FOLDER")]
+        out: Option<PathBuf>,
+    },
 }
 
 /// teloxide's message parser nests deeply; unoptimised, a message inside a reply overflows the usual 2 MB.
@@ -54,6 +72,11 @@ async fn act(arguments: Arguments) -> anyhow::Result<ExitCode> {
     match arguments.command {
         None | Some(Command::Run) => run(config, prompts).await,
         Some(Command::Doctor) => Ok(doctor::examine(&config).await),
+        Some(Command::Export { session, format, out, .. }) => {
+            let told = export::write(&config, session, format, out.as_deref()).await?;
+            eprintln!("{told}");
+            Ok(ExitCode::SUCCESS)
+        }
     }
 }
 

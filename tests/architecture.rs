@@ -28,6 +28,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("web", INTERFACE),
     ("app", EVERYTHING),
     ("doctor", EVERYTHING),
+    ("export", EVERYTHING),
 ];
 
 const AGENT: &[&str] = &[
@@ -68,6 +69,7 @@ const EVERYTHING: &[&str] = &[
     "context",
     "doctor",
     "domain",
+    "export",
     "imaging",
     "money",
     "prompts",
@@ -86,6 +88,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sqlx", &["store"]),
     ("axum", &["web"]),
     ("askama", &["web"]),
+    ("zip", &["web"]),
     ("utoipa", &["web"]),
     ("image", &["imaging"]),
     ("fast_image_resize", &["imaging"]),

@@ -1,7 +1,8 @@
 //! The worker: claims turns as conversations become free, runs each on its own, and makes sure that every one ends.
 
 use super::{
-    answer, provenance, says,
+    answer, provenance, says, sources,
+    sources::Ending,
     steps::{self, Next, Outcome},
     titles::{self, Titles},
     turns::Turns,
@@ -231,6 +232,8 @@ impl Engine {
         if text.is_empty() && attachments.is_empty() {
             text = says::nothing_to_say();
         }
+        let ending = if outcome.error.is_none() { Ending::Answered } else { Ending::Failed };
+        let refs = sources::refs(&self.store, turn, &made, &attachments, ending).await?;
         let answer = Answer { text, attachments };
         let sends =
             self.planners.get(&turn.conversation.interface).map(|plan| plan(&answer)).unwrap_or_default();
@@ -244,6 +247,7 @@ impl Engine {
             reasoning_info: outcome.usage.clone(),
             provider_metadata: outcome.provider_metadata.clone(),
             error: outcome.error.clone(),
+            refs,
             attachments: answer.attachments.iter().map(|a| a.attachment_id).collect(),
             ..NewMessage::new(turn.conversation.clone(), turn.session_id, Role::Assistant, answer.text)
         };

@@ -10,6 +10,7 @@ mod media;
 mod provenance;
 mod routes;
 pub mod says;
+mod sources;
 mod steps;
 mod titles;
 mod turns;

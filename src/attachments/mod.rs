@@ -175,6 +175,36 @@ impl Attachments {
         })
     }
 
+    /// Files of another conversation that become this one's, too: the same bytes under ids of their own. As with
+    /// `keep`, the rows are the caller's to add.
+    pub async fn adopt(
+        &self,
+        scope: &Scope,
+        files: Vec<Attachment>,
+    ) -> Result<Vec<Attachment>, AttachmentError> {
+        let size: i64 = files.iter().map(|file| file.size).sum();
+        let kept = self.store.bytes_kept(scope.conversation()).await?;
+        let limit = self.limits.max_conversation_bytes;
+        if u64::try_from(kept + size).unwrap_or_default() > limit {
+            let kept = u64::try_from(kept).unwrap_or_default();
+            return Err(AttachmentError::ConversationFull { kept, limit });
+        }
+        let mut adopted = Vec::new();
+        for file in files {
+            let own = Attachment {
+                attachment_id: AttachmentId::new(),
+                conversation: scope.conversation().clone(),
+                ..file
+            };
+            if own.is_printed() {
+                let there = self.objects.check_there(&own.object_key);
+                self.arrivals.arrive(&own.object_key, own.attachment_id, there).await?;
+            }
+            adopted.push(own);
+        }
+        Ok(adopted)
+    }
+
     /// Is there room for a file of this size? Worth asking before a download.
     pub async fn check_room(
         &self,

@@ -86,6 +86,13 @@ impl Objects {
         Ok(self.inner.get(&Path::from(key)).await?.bytes().await?)
     }
 
+    /// Fails if there are no such bytes.
+    pub async fn check_there(&self, key: &str) -> Result<(), ObjectError> {
+        self.check_folder().await?;
+        self.inner.head(&Path::from(key)).await?;
+        Ok(())
+    }
+
     pub async fn get_part(&self, key: &str, range: Range<u64>) -> Result<Bytes, ObjectError> {
         self.check_folder().await?;
         Ok(self.inner.get_range(&Path::from(key), range).await?)

@@ -4,7 +4,7 @@
 #[macro_use]
 mod text_enum;
 
-mod annotation;
+pub mod annotation;
 mod answer;
 mod attachment;
 mod conversation;
@@ -14,7 +14,7 @@ mod region;
 mod reply;
 mod turn;
 
-pub use annotation::Reference;
+pub use annotation::{Flaw, Reference, Target};
 pub use answer::{Answer, PlannedSend, SendKind};
 pub use attachment::{Attachment, AttachmentSource, Recipe};
 pub use conversation::{Conversation, InterfaceType};

@@ -128,6 +128,14 @@ verbs! {
         read object_in_use(object_key: &str) -> bool;
         write forget_doomed(ids: &[AttachmentId]) -> ();
     }
+    labels {
+        write annotate_message(annotation: &Annotation) -> Change;
+    }
+    replacing {
+        write replace_history(new: &Replacement) -> Change;
+        read turns_elsewhere(session: SessionId, turns: &[TurnId]) -> Vec<TurnId>;
+        read turns_of_session(session: SessionId) -> Vec<TurnId>;
+    }
     people {
         read owners(interface: InterfaceType) -> Vec<UserId>;
         write become_owner(interface: InterfaceType, user: &UserId) -> bool;

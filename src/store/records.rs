@@ -1,8 +1,8 @@
 //! What goes in and out of the store's verbs and is not a domain type of its own.
 
 use crate::domain::{
-    Attachment, AttachmentId, Conversation, Message, MessageId, NewMessage, PlannedSend, SendKind, Session,
-    SessionId, TokenId, Turn, TurnId, TurnState, UserId,
+    Attachment, AttachmentId, Conversation, Message, MessageId, NewMessage, PlannedSend, Reference, SendKind,
+    Session, SessionId, TokenId, Turn, TurnId, TurnState, UserId,
 };
 use chrono::{DateTime, NaiveDate, Utc};
 use serde_json::Value;
@@ -301,4 +301,52 @@ pub enum Detail {
     Said,
     /// Calls of tools and their results, too.
     WithTools,
+}
+
+/// What somebody notes on a message of a session they have read at this revision.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Annotation {
+    pub session: SessionId,
+    pub revision: i64,
+    pub message: MessageId,
+    /// None leaves them as they are.
+    pub refs: Option<Vec<Reference>>,
+    pub tags: Option<Vec<String>>,
+}
+
+/// A whole history for a session that was read at this revision.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replacement {
+    pub session: SessionId,
+    pub revision: i64,
+    /// For a session that has none.
+    pub title: Option<String>,
+    /// Files that come with it, their bytes already in the object store.
+    pub files: Vec<Attachment>,
+    pub rows: Vec<NewRow>,
+}
+
+/// One row of a new history.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewRow {
+    /// The row of the old history that it goes on being. Those come first, and in their order.
+    pub kept: Option<MessageId>,
+    /// Session, thread and what it replies to are filled in by the store. None leaves a kept row as it is.
+    pub message: Option<NewMessage>,
+    /// Which earlier row begins its thread; none on a root.
+    pub thread_root: Option<usize>,
+    /// Which earlier row it replies to.
+    pub reply_to: Option<usize>,
+}
+
+/// What became of a change to a session that others may change, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    Made,
+    /// Somebody else changed it first.
+    Stale,
+    /// A turn waits or runs.
+    Busy,
+    /// There is no such session, or no such message in it.
+    Missing,
 }

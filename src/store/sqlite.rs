@@ -40,6 +40,8 @@ pub mod members;
 pub mod outbox;
 #[path = "queries/people.rs"]
 pub mod people;
+#[path = "queries/replacing.rs"]
+pub mod replacing;
 #[path = "queries/rows.rs"]
 pub mod rows;
 #[path = "queries/session_list.rs"]

@@ -4,8 +4,10 @@
 mod api;
 mod attempts;
 mod cookie;
+pub mod export;
 mod extract;
 mod guard;
+mod import;
 mod login;
 mod markdown;
 mod page;
@@ -47,6 +49,8 @@ pub struct Site {
     pub attempts: Attempts,
     /// How what is said here is shown where a conversation is at home.
     pub echoes: Echoes,
+    /// Groups of tags of which a message has at most one.
+    pub exclusive_tags: Vec<String>,
 }
 
 /// One upload of the page: an album and a little more.

@@ -1,7 +1,7 @@
 //! What went wrong, as RFC 9457 problem details: the right status, a sentence for whoever can act on it, and never
 //! anything of our insides, which go to the log.
 
-use crate::{attachments::AttachmentError, store::StoreError, tools::ToolError};
+use crate::{attachments::AttachmentError, domain::Flaw, store::StoreError, tools::ToolError};
 use axum::{
     Json,
     extract::multipart::MultipartError,
@@ -40,6 +40,13 @@ pub struct Wrong {
     pub index: Option<usize>,
     pub field: String,
     pub detail: String,
+}
+
+impl Wrong {
+    /// Something about the body as a whole, which is no list.
+    pub fn of(flaw: Flaw) -> Self {
+        Self { index: None, field: flaw.field, detail: flaw.detail }
+    }
 }
 
 impl Problem {

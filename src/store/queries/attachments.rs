@@ -10,6 +10,10 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use sqlx::{AssertSqlSafe, QueryBuilder, Row as _, types::Json};
+use std::collections::HashMap;
+
+/// A statement takes only so many values.
+const AT_ONCE: usize = 10_000;
 
 pub async fn add_attachment(conn: &mut Conn, attachment: &Attachment) -> Result<(), StoreError> {
     let a = attachment;
@@ -162,21 +166,22 @@ pub async fn attachments(
     place: &Conversation,
     ids: &[AttachmentId],
 ) -> Result<Vec<Attachment>, StoreError> {
-    if ids.is_empty() {
-        return Ok(Vec::new());
+    let mut found: HashMap<AttachmentId, Attachment> = HashMap::new();
+    for some in ids.chunks(AT_ONCE) {
+        let mut query = QueryBuilder::<Db>::new(format!(
+            "SELECT {ATTACHMENT} FROM attachment_metadata f WHERE f.interface_type = "
+        ));
+        query.push_bind(place.interface.as_str()).push(" AND f.conversation_id = ").push_bind(&place.id);
+        query.push(" AND f.attachment_id IN (");
+        let mut list = query.separated(", ");
+        for id in some {
+            list.push_bind(id.to_string());
+        }
+        query.push(")");
+        let rows = rows::attachments(query.build().fetch_all(&mut *conn).await?)?;
+        found.extend(rows.into_iter().map(|file| (file.attachment_id, file)));
     }
-    let mut query = QueryBuilder::<Db>::new(format!(
-        "SELECT {ATTACHMENT} FROM attachment_metadata f WHERE f.interface_type = "
-    ));
-    query.push_bind(place.interface.as_str()).push(" AND f.conversation_id = ").push_bind(&place.id);
-    query.push(" AND f.attachment_id IN (");
-    let mut list = query.separated(", ");
-    for id in ids {
-        list.push_bind(id.to_string());
-    }
-    query.push(")");
-    let found = rows::attachments(query.build().fetch_all(conn).await?)?;
-    Ok(ids.iter().filter_map(|id| found.iter().find(|a| a.attachment_id == *id).cloned()).collect())
+    Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())
 }
 
 /// For each of these files the message of a session that carries it, where there is one: what was said before what a

@@ -55,8 +55,8 @@ pub async fn empty_session(conn: &mut Conn, id: SessionId) -> Result<(), StoreEr
     Ok(())
 }
 
-/// All files of the conversation if this is its only session. Else those that only its messages carry, less those another picture is still to be made from.
-pub async fn only_used_by(
+/// What goes with a session: all files of its conversation if this is the only one, else its own.
+async fn only_used_by(
     conn: &mut Conn,
     place: &Conversation,
     id: SessionId,
@@ -73,18 +73,61 @@ pub async fn only_used_by(
     if others.try_get::<i64, _>("n")? == 0 {
         return all_of_conversation(conn, place).await;
     }
+    let own = own_files(conn, place, id).await?;
+    spared(conn, place, own).await
+}
+
+/// Files that only messages of this session carry, or that nobody carries and only they refer to.
+pub async fn own_files(
+    conn: &mut Conn,
+    place: &Conversation,
+    id: SessionId,
+) -> Result<HashSet<AttachmentId>, StoreError> {
     let own = sqlx::query::<Db>(
-        "SELECT DISTINCT a.attachment_id FROM message_history m \
+        "SELECT a.attachment_id FROM message_history m \
          JOIN message_attachments a ON a.internal_id = m.internal_id \
          WHERE m.session_id = $1 AND NOT EXISTS ( \
            SELECT 1 FROM message_attachments b JOIN message_history o ON o.internal_id = b.internal_id \
-           WHERE b.attachment_id = a.attachment_id AND o.session_id <> $1)",
+           WHERE b.attachment_id = a.attachment_id AND o.session_id <> $1) \
+         UNION \
+         SELECT f.attachment_id FROM message_history m \
+         JOIN message_labels l ON l.internal_id = m.internal_id AND l.kind = 'ref' \
+         JOIN attachment_metadata f ON l.value LIKE 'attachment:%' AND f.attachment_id = SUBSTR(l.value, 12) \
+         WHERE m.session_id = $1 AND f.interface_type = $2 AND f.conversation_id = $3 \
+         AND NOT EXISTS (SELECT 1 FROM message_attachments b WHERE b.attachment_id = f.attachment_id) \
+         AND NOT EXISTS ( \
+           SELECT 1 FROM message_labels o WHERE o.kind = 'ref' AND o.value = l.value AND o.session_id <> $1)",
     )
     .bind(id.to_string())
-    .fetch_all(&mut *conn)
+    .bind(place.interface.as_str())
+    .bind(&place.id)
+    .fetch_all(conn)
     .await?;
-    let mut own: HashSet<AttachmentId> =
-        own.iter().map(|row| rows::parsed(row, "attachment_id")).collect::<Result<_, _>>()?;
+    Ok(own.iter().map(|row| rows::parsed(row, "attachment_id")).collect::<Result<_, _>>()?)
+}
+
+/// All files that messages of this session carry or refer to.
+pub async fn files_in_use(conn: &mut Conn, id: SessionId) -> Result<HashSet<AttachmentId>, StoreError> {
+    let used = sqlx::query::<Db>(
+        "SELECT a.attachment_id FROM message_history m \
+         JOIN message_attachments a ON a.internal_id = m.internal_id WHERE m.session_id = $1 \
+         UNION \
+         SELECT SUBSTR(l.value, 12) AS attachment_id FROM message_history m \
+         JOIN message_labels l ON l.internal_id = m.internal_id AND l.kind = 'ref' \
+         WHERE m.session_id = $1 AND l.value LIKE 'attachment:%'",
+    )
+    .bind(id.to_string())
+    .fetch_all(conn)
+    .await?;
+    Ok(used.iter().map(|row| rows::parsed(row, "attachment_id")).collect::<Result<_, _>>()?)
+}
+
+/// Of files that are to go, those that no picture is still to be made from.
+pub async fn spared(
+    conn: &mut Conn,
+    place: &Conversation,
+    mut files: HashSet<AttachmentId>,
+) -> Result<HashSet<AttachmentId>, StoreError> {
     // Pictures without a file are made again from their parents when somebody asks for them.
     let sql = format!(
         "SELECT {ATTACHMENT} FROM attachment_metadata f \
@@ -97,14 +140,14 @@ pub async fn only_used_by(
         .await?;
     let unprinted = rows::attachments(unprinted)?;
     loop {
-        let before = own.len();
-        for file in unprinted.iter().filter(|file| !own.contains(&file.attachment_id)).collect::<Vec<_>>() {
+        let before = files.len();
+        for file in unprinted.iter().filter(|file| !files.contains(&file.attachment_id)).collect::<Vec<_>>() {
             for parent in &file.parents {
-                own.remove(parent);
+                files.remove(parent);
             }
         }
-        if own.len() == before {
-            return Ok(own);
+        if files.len() == before {
+            return Ok(files);
         }
     }
 }
@@ -145,6 +188,7 @@ pub async fn delete_attachment(conn: &mut Conn, id: AttachmentId) -> Result<bool
 }
 
 async fn doom(conn: &mut Conn, id: AttachmentId) -> Result<bool, StoreError> {
+    super::labels::forget_file(conn, id).await?;
     sqlx::query::<Db>(
         "INSERT INTO doomed_objects (attachment_id, object_key, sha256) \
          SELECT attachment_id, object_key, sha256 FROM attachment_metadata \

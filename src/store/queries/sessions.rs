@@ -6,6 +6,7 @@ use crate::{
     store::StoreError,
 };
 use chrono::{DateTime, Utc};
+use sqlx::Row as _;
 
 const PREVIEW_CHARS: usize = 120;
 
@@ -35,6 +36,57 @@ pub async fn touch_session(conn: &mut Conn, id: SessionId) -> Result<(), StoreEr
         .execute(conn)
         .await?;
     Ok(())
+}
+
+/// Like `touch_session`, but only if it is still at this revision.
+pub async fn change_session(conn: &mut Conn, id: SessionId, revision: i64) -> Result<bool, StoreError> {
+    let done = sqlx::query::<Db>(
+        "UPDATE session_metadata SET revision = revision + 1 WHERE session_id = $1 AND revision = $2",
+    )
+    .bind(id.to_string())
+    .bind(revision)
+    .execute(conn)
+    .await?;
+    Ok(done.rows_affected() > 0)
+}
+
+/// Counts a session's messages anew. The title is given only to a session that has none.
+pub async fn recount_session(
+    conn: &mut Conn,
+    id: SessionId,
+    revision: i64,
+    title: Option<&str>,
+) -> Result<(), StoreError> {
+    let text = id.to_string();
+    let said = sqlx::query::<Db>(
+        "SELECT content FROM message_history WHERE session_id = $1 AND role = 'user' ORDER BY internal_id",
+    )
+    .bind(&text)
+    .fetch_all(&mut *conn)
+    .await?;
+    let said: Vec<String> = said.iter().map(|row| row.try_get("content")).collect::<Result<_, _>>()?;
+    let preview = said.iter().map(|content| preview(content)).find(|preview| !preview.is_empty());
+    sqlx::query::<Db>(
+        "UPDATE session_metadata SET revision = $2, first_message_preview = $3, \
+         title = CASE WHEN title = '' THEN $4 ELSE title END, \
+         message_count = (SELECT COUNT(*) FROM message_history m WHERE m.session_id = $1 AND m.role <> 'tool' \
+           AND (m.tool_calls IS NULL OR CAST(m.tool_calls AS TEXT) = '[]')), \
+         last_activity = COALESCE((SELECT MAX(m.timestamp) FROM message_history m WHERE m.session_id = $1 \
+           AND m.role <> 'tool' AND (m.tool_calls IS NULL OR CAST(m.tool_calls AS TEXT) = '[]')), created_at) \
+         WHERE session_id = $1",
+    )
+    .bind(&text)
+    .bind(revision)
+    .bind(preview.unwrap_or_default())
+    .bind(rows::clean(title.unwrap_or_default()))
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// What is shown of a message in a list.
+fn preview(content: &str) -> String {
+    content.lines().next().unwrap_or_default().chars().take(PREVIEW_CHARS).collect()
 }
 
 /// What `/new` does.
@@ -115,9 +167,7 @@ pub async fn count_message(conn: &mut Conn, message: &NewMessage) -> Result<(), 
         return touch_session(conn, message.session_id).await;
     }
     let preview: String = match message.role {
-        Role::User => {
-            message.content.lines().next().unwrap_or_default().chars().take(PREVIEW_CHARS).collect()
-        }
+        Role::User => preview(&message.content),
         _ => String::new(),
     };
     sqlx::query::<Db>(

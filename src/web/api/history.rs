@@ -14,13 +14,17 @@ use crate::{
         problem::{Problem, Usual},
     },
 };
-use axum::{extract::State, http::header, response::IntoResponse};
+use axum::{
+    extract::State,
+    http::{HeaderName, header},
+    response::IntoResponse,
+};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-#[derive(Deserialize, IntoParams)]
+#[derive(Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct Wanted {
@@ -32,6 +36,13 @@ pub struct Wanted {
     limit: Option<i64>,
     /// An `internalId`: what came before it.
     before: Option<i64>,
+}
+
+impl Wanted {
+    /// Everything there is.
+    pub fn all() -> Self {
+        Self { include_tools: true, ..Self::default() }
+    }
 }
 
 #[derive(Serialize, ToSchema)]
@@ -74,6 +85,15 @@ pub async fn show(
     Query(wanted): Query<Wanted>,
 ) -> Result<impl IntoResponse, Problem> {
     let (session, _) = entered(&viewer, &site.store, id).await?;
+    read(&site, &session, &wanted).await
+}
+
+/// What these wishes come to, and under which state of the session.
+pub async fn read(
+    site: &Site,
+    session: &domain::Session,
+    wanted: &Wanted,
+) -> Result<([(HeaderName, String); 1], axum::Json<History>), Problem> {
     if wanted.limit.is_some_and(|limit| !(1..=1000).contains(&limit)) {
         return Err(Problem::bad("limit must be between 1 and 1000."));
     }
@@ -84,10 +104,10 @@ pub async fn show(
     let files = files_of(&site.store, &session.conversation, &messages).await?;
     let history = History {
         success: true,
-        thread_id: id,
+        thread_id: session.session_id.0,
         history: messages.iter().flat_map(|message| shapes::entries(message, &files, detail)).collect(),
         message_count: session.message_count,
         next_before: messages.first().filter(|_| full).map(|message| message.internal_id.0),
     };
-    Ok(([(header::ETAG, etag(&session))], axum::Json(history)))
+    Ok(([(header::ETAG, etag(session))], axum::Json(history)))
 }

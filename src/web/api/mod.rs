@@ -1,8 +1,11 @@
 //! The history API: one file per resource, and the document that describes them, generated from the same code.
 
+mod annotations;
 mod attachments;
 mod events;
+mod export;
 mod history;
+mod import;
 pub mod messages;
 mod sessions;
 pub mod shapes;
@@ -58,7 +61,10 @@ pub fn routes(limits: Limits) -> (Router<Arc<Site>>, Document) {
         .routes(routes!(sessions::list, sessions::create))
         .routes(routes!(sessions::show, sessions::rename, sessions::delete))
         .routes(routes!(sessions::metadata))
-        .routes(routes!(history::show))
+        .routes(routes!(history::show, import::replace))
+        .routes(routes!(annotations::change))
+        .routes(routes!(annotations::refs))
+        .routes(routes!(export::export))
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::revoke))
         .routes(routes!(messages::cancel))

@@ -105,6 +105,17 @@ pub enum EntryRole {
     Tool,
 }
 
+impl EntryRole {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::ToolCall => "tool_call",
+            Self::Tool => "tool",
+        }
+    }
+}
+
 /// One entry of a history. A step of the agent that calls several tools is one entry for each call.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -144,7 +155,7 @@ pub struct Entry {
 }
 
 /// Where something comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Ref {
     /// A page on the web, `attachment:<uuid>` or `turn:<uuid>`.

@@ -7,7 +7,7 @@ use crate::{
     store::ApiToken,
     web::{
         Site,
-        extract::{Json, Path},
+        extract::{Object, Path},
         problem::{Problem, Reading, Usual},
         says,
         viewer::Arrival,
@@ -67,19 +67,19 @@ pub struct NewToken {
 }
 
 /// Your API tokens, oldest first. What they are is not told again.
-#[utoipa::path(get, path = "/tokens", tag = "tokens", responses((status = 200, body = Tokens), Usual))]
+#[utoipa::path(get, path = "/tokens", operation_id = "list_tokens", tag = "tokens", responses((status = 200, body = Tokens), Usual))]
 pub async fn list(viewer: Viewer, State(site): State<Arc<Site>>) -> Result<axum::Json<Tokens>, Problem> {
     let tokens = site.store.api_tokens(&viewer.user).await?;
     Ok(axum::Json(Tokens { success: true, tokens: tokens.into_iter().map(Token::from).collect() }))
 }
 
 /// Makes an API token. Only a person can: a token cannot make another.
-#[utoipa::path(post, path = "/tokens", tag = "tokens", request_body = NewToken,
+#[utoipa::path(post, path = "/tokens", operation_id = "make_token", tag = "tokens", request_body = NewToken,
     responses((status = 201, body = MadeToken), Usual, Reading))]
 pub async fn create(
     arrival: Arrival,
     State(site): State<Arc<Site>>,
-    Json(new): Json<NewToken>,
+    Object(new): Object<NewToken>,
 ) -> Result<(StatusCode, axum::Json<MadeToken>), Problem> {
     if arrival.is_program() {
         return Err(Problem::new(StatusCode::FORBIDDEN, says::TOKENS_MAKE_NO_TOKENS));
@@ -94,7 +94,7 @@ pub async fn create(
 }
 
 /// Revokes an API token: from now on it opens nothing.
-#[utoipa::path(delete, path = "/tokens/{token_id}", tag = "tokens", params(("token_id" = Uuid, Path)),
+#[utoipa::path(delete, path = "/tokens/{token_id}", operation_id = "revoke_token", tag = "tokens", params(("token_id" = Uuid, Path)),
     responses((status = 200, body = Done), Usual))]
 pub async fn revoke(
     viewer: Viewer,

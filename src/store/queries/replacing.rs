@@ -1,0 +1,208 @@
+//! A session's whole history, put in place of what was there: at once or not at all. Rows that stay keep their ids,
+//! so that what people see of them elsewhere can still be replied to.
+
+use super::{Conn, Db, attachments, deletion, history, labels, rows, sessions};
+use crate::{
+    domain::{AttachmentId, MessageId, NewMessage, ReplyTo, SessionId, TurnId},
+    store::{Change, Replacement, StoreError},
+};
+use sqlx::{QueryBuilder, Row as _};
+
+/// Replaces a history, if the session is still as it was when somebody looked and nothing waits or runs in it.
+pub async fn replace_history(conn: &mut Conn, new: &Replacement) -> Result<Change, StoreError> {
+    let Some(session) = sessions::session(conn, new.session).await? else { return Ok(Change::Missing) };
+    let text = new.session.to_string();
+    let open = sqlx::query::<Db>(
+        "SELECT COUNT(*) AS n FROM turns WHERE session_id = $1 AND state IN ('pending', 'running')",
+    )
+    .bind(&text)
+    .fetch_one(&mut *conn)
+    .await?;
+    // Whatever is filed from here on changes the session, too, and so comes before or after all of this.
+    if open.try_get::<i64, _>("n")? > 0 {
+        return Ok(Change::Busy);
+    }
+    if !sessions::change_session(conn, new.session, new.revision).await? {
+        return Ok(Change::Stale);
+    }
+    let place = &session.conversation;
+    let before = deletion::own_files(conn, place, new.session).await?;
+    for file in &new.files {
+        attachments::add_attachment(conn, file).await?;
+    }
+    let kept: Vec<MessageId> = new.rows.iter().filter_map(|row| row.kept).collect();
+    root_anew(conn, new).await?;
+    remove_all_but(conn, new.session, &kept).await?;
+    write_rows(conn, new).await?;
+    sessions::recount_session(conn, new.session, new.revision + 1, new.title.as_deref()).await?;
+    let after = deletion::files_in_use(conn, new.session).await?;
+    let unused = before.difference(&after).copied().collect();
+    for file in deletion::spared(conn, place, unused).await? {
+        deletion::delete_attachment(conn, file).await?;
+    }
+    Ok(Change::Made)
+}
+
+/// Rows that stay find their thread among those that stay, before the others go.
+async fn root_anew(conn: &mut Conn, new: &Replacement) -> Result<(), StoreError> {
+    for row in &new.rows {
+        let Some(id) = row.kept else { continue };
+        let root = row.thread_root.and_then(|at| new.rows.get(at)).and_then(|root| root.kept);
+        sqlx::query::<Db>(
+            "UPDATE message_history SET thread_root_id = $2 WHERE internal_id = $1 \
+             AND COALESCE(thread_root_id, 0) <> COALESCE($2, 0)",
+        )
+        .bind(id.0)
+        .bind(root.map(|id| id.0))
+        .execute(&mut *conn)
+        .await?;
+    }
+    Ok(())
+}
+
+async fn remove_all_but(conn: &mut Conn, session: SessionId, kept: &[MessageId]) -> Result<(), StoreError> {
+    let text = session.to_string();
+    for what in [
+        "DELETE FROM outbox WHERE turn_id IS NOT NULL AND turn_id IN ( \
+           SELECT turn_id FROM turns WHERE thread_root_id IN (",
+        "DELETE FROM turns WHERE thread_root_id IN (",
+        "DELETE FROM message_history WHERE internal_id IN (",
+    ] {
+        let mut query = QueryBuilder::<Db>::new(what);
+        query
+            .push("SELECT g.internal_id FROM message_history g WHERE g.session_id = ")
+            .push_bind(text.clone());
+        if !kept.is_empty() {
+            query.push(" AND g.internal_id NOT IN (");
+            let mut list = query.separated(", ");
+            for id in kept {
+                list.push_bind(id.0);
+            }
+            query.push(")");
+        }
+        query.push(if what.starts_with("DELETE FROM outbox") { "))" } else { ")" });
+        query.build().execute(&mut *conn).await?;
+    }
+    // A turn of which nothing is left to see is over.
+    for sql in [
+        "DELETE FROM outbox WHERE turn_id IS NOT NULL AND turn_id IN ( \
+           SELECT t.turn_id FROM turns t WHERE t.session_id = $1 \
+           AND NOT EXISTS (SELECT 1 FROM message_history m WHERE m.turn_id = t.turn_id))",
+        "DELETE FROM turns WHERE session_id = $1 \
+         AND NOT EXISTS (SELECT 1 FROM message_history m WHERE m.turn_id = turns.turn_id)",
+    ] {
+        sqlx::query::<Db>(sql).bind(&text).execute(&mut *conn).await?;
+    }
+    Ok(())
+}
+
+async fn write_rows(conn: &mut Conn, new: &Replacement) -> Result<(), StoreError> {
+    let mut ids: Vec<MessageId> = Vec::new();
+    for row in &new.rows {
+        let at = |index: Option<usize>| index.and_then(|index| ids.get(index)).copied();
+        let message = row.message.clone().map(|message| NewMessage {
+            session_id: new.session,
+            thread_root_id: at(row.thread_root),
+            reply: message.reply.map(|reply| ReplyTo { message: at(row.reply_to), ..reply }),
+            ..message
+        });
+        let id = match (message, row.kept) {
+            (None, Some(id)) => id,
+            (Some(message), Some(id)) => {
+                rewrite(conn, id, &message).await?;
+                id
+            }
+            (Some(message), None) => history::add_message(conn, &message).await?,
+            // A row that is neither there nor given is nothing.
+            (None, None) => return Err(StoreError::AlreadyDone),
+        };
+        ids.push(id);
+    }
+    Ok(())
+}
+
+/// Another content for a row. What people see it under stays.
+async fn rewrite(conn: &mut Conn, id: MessageId, m: &NewMessage) -> Result<(), StoreError> {
+    sqlx::query::<Db>(
+        "UPDATE message_history SET turn_id = $2, timestamp = $3, content = $4, tool_calls = $5, tool_call_id = $6, \
+         tool_name = $7, agent_id = $8, reasoning_info = $9, error = $10, reply = $11, album_id = $12 \
+         WHERE internal_id = $1",
+    )
+    .bind(id.0)
+    .bind(m.turn_id.map(|id| id.to_string()))
+    .bind(m.timestamp)
+    .bind(rows::clean(&m.content))
+    .bind((!m.tool_calls.is_empty()).then(|| rows::clean_json(&m.tool_calls)).transpose()?)
+    .bind(m.tool_call_id.as_deref().map(rows::clean))
+    .bind(m.tool_name.as_deref().map(rows::clean))
+    .bind(&m.agent_id)
+    .bind(m.reasoning_info.as_ref().map(rows::clean_json).transpose()?)
+    .bind(m.error.as_deref().map(rows::clean))
+    .bind(m.reply.as_ref().map(rows::clean_json).transpose()?)
+    .bind(&m.album_id)
+    .execute(&mut *conn)
+    .await?;
+    labels::write(conn, id, m).await?;
+    relink(conn, id, &m.attachments).await
+}
+
+/// Other files for a message; those it had keep the ids that people see them under.
+async fn relink(conn: &mut Conn, id: MessageId, files: &[AttachmentId]) -> Result<(), StoreError> {
+    let found = sqlx::query::<Db>(
+        "SELECT attachment_id, interface_message_id FROM message_attachments WHERE internal_id = $1 ORDER BY position",
+    )
+    .bind(id.0)
+    .fetch_all(&mut *conn)
+    .await?;
+    let mut shown: Vec<(AttachmentId, Option<String>)> = Vec::new();
+    for row in &found {
+        shown.push((rows::parsed(row, "attachment_id")?, row.try_get("interface_message_id")?));
+    }
+    if shown.iter().map(|(file, _)| file).eq(files) {
+        return Ok(());
+    }
+    sqlx::query::<Db>("DELETE FROM message_attachments WHERE internal_id = $1")
+        .bind(id.0)
+        .execute(&mut *conn)
+        .await?;
+    for (position, file) in files.iter().enumerate() {
+        let known = shown.iter().position(|(known, _)| known == file);
+        let carried_by = known.and_then(|at| shown.remove(at).1);
+        attachments::link(conn, id, position, *file, carried_by.as_ref()).await?;
+    }
+    Ok(())
+}
+
+/// Which of these turns have messages in other sessions.
+pub async fn turns_elsewhere(
+    conn: &mut Conn,
+    session: SessionId,
+    turns: &[TurnId],
+) -> Result<Vec<TurnId>, StoreError> {
+    let mut elsewhere = Vec::new();
+    for turn in turns {
+        let row = sqlx::query::<Db>(
+            "SELECT (SELECT COUNT(*) FROM message_history WHERE turn_id = $1 AND session_id <> $2) \
+             + (SELECT COUNT(*) FROM turns WHERE turn_id = $1 AND session_id <> $2) AS n",
+        )
+        .bind(turn.to_string())
+        .bind(session.to_string())
+        .fetch_one(&mut *conn)
+        .await?;
+        if row.try_get::<i64, _>("n")? > 0 {
+            elsewhere.push(*turn);
+        }
+    }
+    Ok(elsewhere)
+}
+
+/// The turns that have messages in this session.
+pub async fn turns_of_session(conn: &mut Conn, session: SessionId) -> Result<Vec<TurnId>, StoreError> {
+    let found = sqlx::query::<Db>(
+        "SELECT DISTINCT turn_id FROM message_history WHERE session_id = $1 AND turn_id IS NOT NULL",
+    )
+    .bind(session.to_string())
+    .fetch_all(conn)
+    .await?;
+    Ok(found.iter().map(|row| rows::parsed(row, "turn_id")).collect::<Result<_, _>>()?)
+}

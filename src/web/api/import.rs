@@ -1,0 +1,134 @@
+//! A whole history, imported or put in place of another.
+
+use super::{
+    annotations::{NewRef, seen, stale, state_after},
+    history::{self, History},
+    sessions::entered,
+};
+use crate::{
+    access::Viewer,
+    store::Change,
+    web::{
+        Site,
+        extract::{Json, Path},
+        import,
+        problem::{Changing, Problem, Reading, Usual},
+    },
+};
+use axum::{
+    extract::State,
+    http::{HeaderMap, HeaderName, StatusCode},
+};
+use serde::Deserialize;
+use serde_json::Value;
+use std::sync::Arc;
+use tracing::error;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+/// A list of entries; or an object with one under `history`, as an export and GET give it.
+// Read by hand, so that whatever is wrong is named; this is how it is described.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+#[allow(dead_code)]
+pub enum NewHistory {
+    Entries(Vec<NewEntry>),
+    Export(Exported),
+}
+
+#[derive(Deserialize, ToSchema)]
+#[allow(dead_code)]
+pub struct Exported {
+    #[schema(max_items = 10000)]
+    history: Vec<NewEntry>,
+}
+
+/// One entry, by the names GET gives. Left-out fields of an entry whose `internalId` is a row that stays are left as
+/// they are; null clears.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[allow(dead_code)]
+pub struct NewEntry {
+    /// `user`, `assistant`, `tool_call` or `tool`.
+    role: NewRole,
+    /// What was said; of a call, JSON with its `name` and `arguments`. May be called `msg` instead.
+    #[schema(max_length = 200000)]
+    content: Option<String>,
+    #[schema(max_length = 200000)]
+    msg: Option<String>,
+    /// RFC 3339; now, if left out.
+    timestamp: Option<chrono::DateTime<chrono::Utc>>,
+    /// A row of this session that stays, if it comes first and in order; else only a name for `replyTo` to use.
+    #[schema(minimum = 0)]
+    internal_id: Option<i64>,
+    /// Made if left out; made anew if it is a turn of another session.
+    turn_id: Option<Uuid>,
+    #[serde(rename = "agent_id")]
+    agent_id: Option<String>,
+    #[serde(rename = "tool_call_id")]
+    tool_call_id: Option<String>,
+    #[serde(rename = "tool_name")]
+    tool_name: Option<String>,
+    /// Ids, or attachments as GET gives them: of this conversation, or of another you see.
+    #[schema(value_type = Option<Vec<Value>>, max_items = 100)]
+    attachments: Option<Vec<Value>>,
+    #[schema(max_items = 100)]
+    refs: Option<Vec<NewRef>>,
+    #[schema(max_items = 50)]
+    tags: Option<Vec<String>>,
+    #[schema(value_type = Option<Object>)]
+    reply_to: Option<Value>,
+    album_id: Option<String>,
+    note: Option<String>,
+    failed: Option<bool>,
+    #[schema(minimum = 0)]
+    duration_ms: Option<i64>,
+    #[schema(value_type = Option<Object>)]
+    usage: Option<Value>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NewRole {
+    User,
+    Assistant,
+    ToolCall,
+    Tool,
+}
+
+/// Puts a history in place of the one that is there: all of it or nothing. Rows that stay keep their ids and what people
+/// see of them elsewhere; files that nobody uses any more are deleted.
+#[utoipa::path(put, path = "/sessions/{session_id}/history", operation_id = "replace_history", tag = "history",
+    params(("session_id" = Uuid, Path),
+        ("If-Match" = String, Header, description = "The ETag of the history as you read it")),
+    request_body = NewHistory,
+    responses((status = 200, body = History, headers(("ETag" = String, description = "For the next change"))),
+        Usual, Reading, Changing))]
+pub async fn replace(
+    viewer: Viewer,
+    State(site): State<Arc<Site>>,
+    Path(id): Path<Uuid>,
+    headers: HeaderMap,
+    Json(body): Json<Value>,
+) -> Result<([(HeaderName, String); 1], axum::Json<History>), Problem> {
+    let (session, scope) = entered(&viewer, &site.store, id).await?;
+    seen(&headers, &session)?;
+    let new = import::read(&site, &viewer, (&session, &scope), &body).await?;
+    match site.store.replace_history(&new).await? {
+        Change::Made => {}
+        Change::Missing => return Err(Problem::not_found("session")),
+        Change::Stale => return Err(stale()),
+        Change::Busy => {
+            let why = "A turn of this session waits or runs. Cancel it, or try again when it is over.";
+            return Err(Problem::new(StatusCode::CONFLICT, why));
+        }
+    }
+    site.turns.changed(&session.conversation);
+    if let Err(error) = site.prints.sweep().await {
+        // The rows are gone; the bytes are noted and go with the next upkeep.
+        error!(%error, "deleted files could not be removed yet");
+    }
+    let (now, _) = entered(&viewer, &site.store, id).await?;
+    let (_, history) = history::read(&site, &now, &history::Wanted::all()).await?;
+    Ok((state_after(&session), history))
+}
