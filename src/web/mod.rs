@@ -31,7 +31,7 @@ use std::{net::SocketAddr, sync::Arc};
 use tokio::net::TcpListener;
 use tracing::error;
 use url::Url;
-use utoipa_swagger_ui::SwaggerUi;
+use utoipa_swagger_ui::{Config, SwaggerUi};
 
 pub use posting::Echoes;
 
@@ -82,7 +82,12 @@ fn router(site: Site) -> Router {
     Router::new()
         .merge(api)
         .merge(login::routes())
-        .merge(SwaggerUi::new("/docs").url("/openapi.json", description))
+        // Its validator is somebody else's service, which need not hear of us.
+        .merge(
+            SwaggerUi::new("/docs")
+                .url("/openapi.json", description)
+                .config(Config::default().validator_url("none")),
+        )
         .merge(page::routes())
         .route("/healthz", get(|| async { "ok" }))
         .layer(DefaultBodyLimit::max(usize::try_from(most).unwrap_or(usize::MAX)))

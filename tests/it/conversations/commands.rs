@@ -16,7 +16,7 @@ async fn start_greets_with_an_example_and_help_lists_the_commands() {
     assert!(greeting.entities.iter().any(|entity| entity["type"] == "bold"), "{:?}", greeting.entities);
     ann.says("/help").await;
     let help = ann.next_message().await;
-    for expected in ["/new", "/cancel", "/usage", "/help", "rotate left"] {
+    for expected in ["/new", "/cancel", "/usage", "/web", "/help", "rotate left"] {
         assert!(help.text.contains(expected), "{}", help.text);
     }
     bot.stop().await;
@@ -50,7 +50,7 @@ async fn the_commands_are_registered_with_telegram() {
     let ann = world.private_chat(user(1001, "Ann"));
     ann.says("/help").await;
     ann.next_message().await;
-    assert_eq!(world.commands(), ["start", "help", "new", "cancel", "usage"]);
+    assert_eq!(world.commands(), ["start", "help", "new", "cancel", "usage", "web"]);
     bot.stop().await;
 }
 

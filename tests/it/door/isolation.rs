@@ -190,6 +190,11 @@ async fn nothing_of_anothers_is_reached_through_a_conversation_of_ones_own() {
     let message: i64 = hers.message.parse().unwrap();
     let say = |body: Value| (Method::POST, "messages".to_owned(), body);
     let note = |id: &str, refs: Value| (Method::PATCH, format!("history/{id}"), json!({ "refs": refs }));
+    let put = |more: Value| {
+        let mut entry = json!({ "role": "user", "content": "mine" });
+        entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        (Method::PUT, "history".to_owned(), json!([entry]))
+    };
     let trials = [
         say(json!({ "content": "show me", "attachment_ids": [hers.attachment] })),
         say(json!({ "content": "show me", "attachment_ids": [ann.upload] })),
@@ -198,11 +203,11 @@ async fn nothing_of_anothers_is_reached_through_a_conversation_of_ones_own() {
         note(&hers.message, json!([])),
         note(&his.message, json!([{ "url": format!("attachment:{}", hers.attachment) }])),
         note(&his.message, json!([{ "url": format!("turn:{}", hers.turn) }])),
-        (
-            Method::PUT,
-            "history".to_owned(),
-            json!([{ "role": "user", "content": "x", "refs": [{ "url": format!("attachment:{}", hers.attachment) }] }]),
-        ),
+        put(json!({ "refs": [{ "url": format!("attachment:{}", hers.attachment) }] })),
+        put(json!({ "refs": [{ "url": format!("turn:{}", hers.turn) }] })),
+        put(json!({ "attachments": [{ "attachmentId": hers.attachment }] })),
+        put(json!({ "attachments": [{ "attachmentId": ann.upload }] })),
+        put(json!({ "replyTo": { "internalId": null, "attachmentId": hers.attachment } })),
     ];
     for (method, path, body) in trials {
         for shows in [&bob.browser, &bob.program] {
@@ -211,6 +216,17 @@ async fn nothing_of_anothers_is_reached_through_a_conversation_of_ones_own() {
             let status = request.send().await.unwrap().status();
             assert!(status.is_client_error(), "{method} {path} {body}: {status}");
         }
+    }
+    // Ids of hers that he takes for his own are taken as no more than that.
+    for more in [
+        json!({ "internalId": message }),
+        json!({ "turnId": hers.turn }),
+        json!({ "replyTo": { "internalId": message, "attachmentId": null } }),
+    ] {
+        let (method, path, body) = put(more);
+        let request = house.ask(&bob.browser, method, &format!("/sessions/{}/{path}", his.session));
+        let status = request.header(IF_MATCH, "*").json(&body).send().await.unwrap().status();
+        assert!(!status.is_server_error(), "{body}: {status}");
     }
     // What was said with a picture's id in it is only words.
     let words = format!("crop to a square\n[Attachment ID: {}]", hers.attachment);
