@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     api::{part, problem},
-    harness::png,
+    harness::{Settings, World, png},
 };
 use std::{collections::HashMap, io::Read as _, process::Command};
 
@@ -80,7 +80,17 @@ fn comparable(exported: &Value) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_export_imported_gives_the_same_conversation_back() {
-    let api = Api::open().await;
+    there_and_back(Api::open().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_export_imported_gives_the_same_conversation_back_on_postgres() {
+    let world = World::start().await;
+    let settings = Settings::new(&world).with("TELEGRAM_BOT_TOKEN", "").on_postgres().await;
+    there_and_back(Api::with(world, settings).await).await;
+}
+
+async fn there_and_back(api: Api) {
     let session = rich(&api).await;
     let answer = export(&api, &session, "json").await;
     let named = answer.headers()[header::CONTENT_DISPOSITION].to_str().unwrap().to_owned();

@@ -96,7 +96,8 @@ async fn every_refusal_names_index_and_field_and_nothing_is_kept() {
     }
     let many = json!(vec![json!({ "role": "user" }); 500]);
     assert_eq!(wrongs(puts(&api, &session, &many).await).await.len(), 100, "enough is told");
-    problem(puts(&api, &uuid::Uuid::new_v4().to_string(), &json!([])).await, StatusCode::NOT_FOUND).await;
+    let gone = format!("/sessions/{}/history", uuid::Uuid::new_v4());
+    problem(send(&api, Method::PUT, &gone, &before.1, &json!([])).await, StatusCode::NOT_FOUND).await;
     assert_eq!((api.history(&session).await, etag(&api, &session).await), before);
     api.bot.stop().await;
 }
