@@ -1,7 +1,7 @@
 //! Wires the parts together, keeps their tasks running and stops them in order.
 
 use crate::{
-    access::Access,
+    access::{Access, Door, REPLACED_LASTS, WayIn},
     agent::{Agent, Engine, Media, Routes, Titles, Turns, Way},
     attachments::{self, Attachments, Objects},
     config::{self, Config},
@@ -103,29 +103,34 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
     let for_upkeep = prints.clone();
     supervise(&mut tasks, "upkeep", move || upkeep(for_upkeep.clone()));
 
-    let page = match config.web.listen {
-        Some(address) => {
-            let site = web::Site {
-                store: store.clone(),
-                attachments: attachments.clone(),
-                turns: turns.clone(),
-                prints: prints.clone(),
-                routes: routes.clone(),
-                exclusive_tags: Vec::new(),
-                echoes: [(InterfaceType::Telegram, telegram::echo as crate::agent::Planner)].into(),
-            };
-            let server = web::bind(address, site).await?;
-            let at = server.address;
-            tasks.spawn(server.run());
-            Some(at)
-        }
+    let access = Arc::new(open_access(&config, &store).await?);
+    let bound = match config.web.listen {
+        Some(address) => Some(web::bind(address).await?),
         None => None,
     };
+    let page = bound.as_ref().map(|bound| bound.address);
+    let door = Arc::new(door(&config, &store, &access, page));
+    if let Some(bound) = bound {
+        let site = web::Site {
+            store: store.clone(),
+            attachments: attachments.clone(),
+            turns: turns.clone(),
+            prints: prints.clone(),
+            routes: routes.clone(),
+            echoes: [(InterfaceType::Telegram, telegram::echo as crate::agent::Planner)].into(),
+            door: door.clone(),
+            public_url: config.web.public_url.clone(),
+            attempts: web::Attempts::default(),
+            exclusive_tags: config.web.exclusive_tags.clone(),
+        };
+        tasks.spawn(bound.serve(site));
+    }
 
     let (connected, telegram) = watch::channel(None);
     if let Some(token) = config.secrets.telegram_bot_token.clone() {
         let parts = telegram::Parts {
-            access: open_access(&config, &store).await?,
+            access,
+            door,
             store: store.clone(),
             attachments,
             turns,
@@ -164,6 +169,30 @@ async fn recover(store: &Store) -> anyhow::Result<()> {
 pub async fn open_access(config: &Config, store: &Store) -> anyhow::Result<Access> {
     let allowed = config.telegram.allowed_user_ids.iter().map(|id| UserId(id.to_string()));
     Ok(Access::open(store.clone(), allowed, config.telegram.allow_everyone).await?)
+}
+
+/// How people get to the page that listens here. Settings that leave somebody outside are warned of.
+fn door(config: &Config, store: &Store, access: &Arc<Access>, page: Option<SocketAddr>) -> Door {
+    let way = match (page, config.web.auth) {
+        (None, _) => WayIn::Closed,
+        (Some(at), config::Auth::Local) => WayIn::Local(format!("http://{at}")),
+        (Some(at), config::Auth::Required) => WayIn::Login(match &config.web.public_url {
+            Some(url) => url.origin().ascii_serialization(),
+            None => format!("http://{at}"),
+        }),
+    };
+    if let (WayIn::Login(base), Some(at)) = (&way, page) {
+        if config.secrets.telegram_bot_token.is_none() {
+            warn!(
+                "web.auth is required, but without TELEGRAM_BOT_TOKEN there is no bot that gives login links"
+            );
+        }
+        if config.web.public_url.is_none() && at.ip().is_unspecified() {
+            warn!(base, "login links will begin like this, which leads nowhere: set web.public_url");
+        }
+    }
+    let admins = config.web.admins.iter().map(|id| UserId(id.to_string()));
+    Door::new(store.clone(), access.clone(), way, admins)
 }
 
 /// One room for all: edits, thumbnails of the page, views for models.
@@ -344,6 +373,10 @@ async fn upkeep(prints: Prints) {
         }
         if let Err(error) = prints.store.prune_inbox(Utc::now() - INBOX_KEPT).await {
             error!(%error, "old updates could not be forgotten");
+        }
+        let now = Utc::now();
+        if let Err(error) = prints.store.forget_logins(now, now - REPLACED_LASTS).await {
+            error!(%error, "old logins could not be forgotten");
         }
         tokio::time::sleep(Duration::from_secs(3600)).await;
     }

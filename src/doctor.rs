@@ -3,7 +3,7 @@
 use crate::{
     app,
     attachments::Objects,
-    config::Config,
+    config::{Auth, Config},
     domain::InterfaceType,
     store::{OutboxRow, Store},
     telegram,
@@ -13,7 +13,11 @@ use std::{net::SocketAddr, process::ExitCode};
 /// Everything on and off, in plain words, and how to change it.
 pub fn welcome(config: &Config, page: Option<SocketAddr>, provider: &str, model: &str) -> String {
     let page = match page {
-        Some(address) => format!("http://{address} (open it, add a photo, say what you'd like)"),
+        Some(address) => match (config.web.auth, &config.web.public_url) {
+            (Auth::Local, _) => format!("http://{address} (open it, add a photo, say what you'd like)"),
+            (Auth::Required, Some(url)) => format!("{url} (to log in, send /web to the bot)"),
+            (Auth::Required, None) => format!("http://{address} (to log in, send /web to the bot)"),
+        },
         None => "off. Set web.listen to turn it on.".into(),
     };
     let telegram = match config.secrets.telegram_bot_token {

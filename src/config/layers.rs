@@ -101,7 +101,7 @@ fn as_yaml(shape: &Shape, text: &str) -> String {
             }
             format!("'{}'", text.replace('\'', "''"))
         }
-        Shape::Ids | Shape::Paths if !text.starts_with('[') => format!("[{text}]"),
+        Shape::Ids | Shape::Paths | Shape::TagGroups if !text.starts_with('[') => format!("[{text}]"),
         Shape::Names if !text.starts_with('[') && !text.eq_ignore_ascii_case("all") => format!("[{text}]"),
         _ => text.into(),
     }
@@ -228,6 +228,7 @@ impl<'de> Visitor<'de> for &Reader<'_> {
         let each: &'static Shape = match self.shape {
             Shape::Ids => &schema::ID,
             Shape::Names | Shape::Paths => &schema::NAME,
+            Shape::TagGroups => &schema::TAG_GROUP,
             _ => return Err(self.unexpected()),
         };
         let mut values = Vec::new();

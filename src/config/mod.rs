@@ -7,14 +7,17 @@ mod layers;
 mod painting;
 mod places;
 mod schema;
+mod secrets;
 #[cfg(test)]
 mod tests;
+mod web;
 
 pub use drafts::Drafts;
 pub use places::{AttachmentsUrl, DatabaseUrl};
+pub use secrets::{Secrets, VENDORS, key_variable};
+pub use web::{Auth, Web};
 
 use crate::{prompts::Prompts, providers::Vendor};
-use secrecy::SecretString;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_yaml::{Mapping, Value};
 use std::{collections::HashMap, fmt, io, net::SocketAddr, path::Path, path::PathBuf, time::Duration};
@@ -123,12 +126,6 @@ impl History {
     pub fn max_age(&self) -> Duration {
         Duration::from_secs_f64(self.history_max_age_hours * 3600.0)
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-pub struct Web {
-    /// `None` turns the page off.
-    pub listen: Option<SocketAddr>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -271,43 +268,6 @@ impl Limits {
     }
 }
 
-#[derive(Debug, Clone, Default)]
-pub struct Secrets {
-    pub telegram_bot_token: Option<SecretString>,
-    pub anthropic_api_key: Option<SecretString>,
-    pub openai_api_key: Option<SecretString>,
-    pub gemini_api_key: Option<SecretString>,
-}
-
-impl Secrets {
-    fn from_variables(variables: &HashMap<String, String>) -> Self {
-        let secret = |name: &str| {
-            let value = variables.get(name)?.trim();
-            (!value.is_empty()).then(|| SecretString::from(value))
-        };
-        Self {
-            telegram_bot_token: secret("TELEGRAM_BOT_TOKEN"),
-            anthropic_api_key: secret("ANTHROPIC_API_KEY"),
-            openai_api_key: secret("OPENAI_API_KEY"),
-            gemini_api_key: secret("GEMINI_API_KEY"),
-        }
-    }
-
-    pub fn key(&self, vendor: Vendor) -> Option<&SecretString> {
-        match vendor {
-            Vendor::Anthropic => self.anthropic_api_key.as_ref(),
-            Vendor::OpenAi => self.openai_api_key.as_ref(),
-            Vendor::Gemini => self.gemini_api_key.as_ref(),
-        }
-    }
-
-    pub fn all(&self) -> impl Iterator<Item = &SecretString> {
-        [&self.telegram_bot_token, &self.anthropic_api_key, &self.openai_api_key, &self.gemini_api_key]
-            .into_iter()
-            .flatten()
-    }
-}
-
 /// Where a setting was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
@@ -343,6 +303,16 @@ pub enum ConfigError {
     Agent { agent: String, key: &'static str, value: String, why: String },
     #[error("images.fonts names {}, which {why}", path.display())]
     Font { path: PathBuf, why: String },
+    #[error(
+        "web.listen is {0}, which other machines can reach, but web.auth is local, which lets everybody in: \
+         set web.auth to required, so that people log in with a link from the bot, or listen on 127.0.0.1"
+    )]
+    Unguarded(SocketAddr),
+    #[error(
+        "web.public_url is set, so others will come, but web.auth is local, which lets everybody in: \
+         set web.auth to required, or web.public_url to null"
+    )]
+    PublicButLocal,
     /// The checks let something through that the types do not take: our mistake, not the person's.
     #[error("the configuration could not be put together: {0}")]
     Inconsistent(#[from] serde_yaml::Error),
@@ -383,6 +353,7 @@ impl Config {
         config.secrets = Secrets::from_variables(&variables);
         config.check_keys()?;
         config.check_agents()?;
+        config.check_web()?;
         Ok(config)
     }
 
@@ -454,14 +425,6 @@ impl Config {
     pub fn default_agent(&self) -> Option<&Agent> {
         self.agents.first()
     }
-}
-
-/// In the order in which `auto` looks for a key.
-pub const VENDORS: [Vendor; 3] = [Vendor::Anthropic, Vendor::OpenAi, Vendor::Gemini];
-
-/// Where a vendor's key comes from.
-pub fn key_variable(vendor: Vendor) -> String {
-    format!("{}_API_KEY", vendor.as_str().to_ascii_uppercase())
 }
 
 /// The process environment, without what is not text (`std::env::vars` would panic on it).

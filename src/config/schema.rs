@@ -1,7 +1,9 @@
 //! Every key a person may set and what it may hold. Where values come from is `layers`' business.
 
-use super::{AttachmentsUrl, DatabaseUrl};
-use std::net::SocketAddr;
+use super::{
+    AttachmentsUrl, DatabaseUrl,
+    web::{auth, listen_address, origin, tag_group},
+};
 use url::Url;
 
 /// What one key may hold.
@@ -23,6 +25,7 @@ pub(super) enum Shape {
     Names,
     /// Files and directories.
     Paths,
+    TagGroups,
 }
 
 /// Gives the value in its one spelling, or says what is wrong with it ("must be …").
@@ -30,7 +33,7 @@ type Check = fn(&str) -> Result<String, String>;
 
 use Shape::{
     Anything, Flag, Ids, Named, Names, Number, OptionalNumber, OptionalText, OptionalWhole, Paths, Section,
-    Text, Whole,
+    TagGroups, Text, Whole,
 };
 
 /// Commands that no agent can have.
@@ -86,7 +89,16 @@ pub(super) static ROOT: Shape = Section(&[
             ("titles", OptionalText(titles)),
         ]),
     ),
-    ("web", Section(&[("listen", OptionalText(listen_address))])),
+    (
+        "web",
+        Section(&[
+            ("listen", OptionalText(listen_address)),
+            ("auth", Text(auth)),
+            ("admins", Ids),
+            ("public_url", OptionalText(origin)),
+            ("exclusive_tags", TagGroups),
+        ]),
+    ),
     ("agents", Named(&AGENT, agent_name)),
     (
         "providers",
@@ -153,6 +165,7 @@ static PRICE: Shape = Section(&[
 
 pub(super) static ID: Shape = Whole(1, i64::MAX as u64);
 pub(super) static NAME: Shape = Text(not_empty);
+pub(super) static TAG_GROUP: Shape = Text(tag_group);
 
 impl Shape {
     /// Finishes the sentence "<key> must be …".
@@ -171,6 +184,7 @@ impl Shape {
             Ids => "a list of whole numbers, such as [123456789, 987654321]".into(),
             Names => "all, or a list of names such as [crop_image, rotate_image]".into(),
             Paths => "a list of files or directories, such as [fonts/NotoSansCJK-Bold.ttc]".into(),
+            TagGroups => "a list of groups of tags, such as [topic, mood]".into(),
         }
     }
 }
@@ -261,17 +275,4 @@ fn database_url(text: &str) -> Result<String, String> {
 
 fn attachments_url(text: &str) -> Result<String, String> {
     text.parse::<AttachmentsUrl>().map(|_| text.trim().into())
-}
-
-fn listen_address(text: &str) -> Result<String, String> {
-    let numeric = text.trim().replacen("localhost:", "127.0.0.1:", 1);
-    let address: SocketAddr =
-        numeric.parse().map_err(|_| "must be an address and a port, such as 127.0.0.1:8080, or null")?;
-    if address.ip().is_loopback() {
-        Ok(address.to_string())
-    } else {
-        Err("must be a loopback address such as 127.0.0.1:8080: the page has no login yet, \
-             so only this machine may reach it; login comes with a later version"
-            .into())
-    }
 }

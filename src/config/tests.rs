@@ -144,8 +144,11 @@ fn values_that_make_no_sense_are_refused_in_plain_words() {
         ("database: { url: 'sqlite::memory:' }", "must name a file"),
         ("attachments: { url: 'ftp://x' }", "must start with file://, s3://, gs://, az:// or memory://"),
         ("attachments: { url: 's3://' }", "must name a bucket, such as s3://my-bucket/photothread"),
-        ("web: { listen: '0.0.0.0:8080' }", "login comes with a later version"),
         ("web: { listen: '8080' }", "must be an address and a port"),
+        ("web: { auth: none }", "web.auth is \"none\", but must be local or required"),
+        ("web: { public_url: 'https://x.org/photos' }", "with nothing after its name and port"),
+        ("web: { public_url: 'photos.example.org' }", "with nothing after its name and port"),
+        ("web: { exclusive_tags: ['mood:calm'] }", "must be a list of groups of tags, such as [topic, mood]"),
         ("agents: { a: { provider: claude } }", "supported are auto, offline, anthropic, openai, gemini"),
         ("agents: { a: { temperature: hot } }", "must be a number from 0 to 2, or null"),
         ("history: { titles: poet }", "must be model, message or null"),
@@ -338,6 +341,28 @@ fn places_are_read_as_people_write_them() {
     assert_eq!("memory://".parse(), Ok(AttachmentsUrl::Memory));
     assert!(matches!("s3://bucket/prefix".parse(), Ok(AttachmentsUrl::Bucket(_))));
     assert_eq!(file("web: { listen: 'localhost:1' }").web.listen, Some(([127, 0, 0, 1], 1).into()));
+}
+
+#[test]
+fn a_page_that_others_can_reach_must_ask_who_they_are() {
+    for address in ["0.0.0.0:8080", "[::]:8080", "192.168.1.2:80"] {
+        let told = refusal(&format!("web: {{ listen: '{address}' }}"));
+        assert!(told.contains(address) && told.contains("set web.auth to required"), "{told}");
+        let guarded = file(&format!("web: {{ listen: '{address}', auth: required }}")).web;
+        assert_eq!((guarded.listen, guarded.auth), (address.parse().ok(), Auth::Required));
+    }
+    let told = refusal("web: { public_url: 'https://photos.example.org' }");
+    assert!(told.contains("web.public_url is set") && told.contains("web.auth to required"), "{told}");
+    assert_eq!(file("web: { listen: '[::1]:8080' }").web.auth, Auth::Local);
+}
+
+#[test]
+fn names_of_the_page_are_kept_in_one_spelling() {
+    let web = file("web: { auth: Required, public_url: 'HTTPS://Photos.Example.org:443/', admins: [7], exclusive_tags: [' Mood: ', topic] }").web;
+    assert_eq!(web.public_url.unwrap().as_str(), "https://photos.example.org/");
+    assert_eq!((web.admins, web.exclusive_tags), (vec![7], vec!["mood".to_owned(), "topic".to_owned()]));
+    let web = variable("PHOTOTHREAD_WEB__EXCLUSIVE_TAGS", "mood, topic").unwrap().web;
+    assert_eq!(web.exclusive_tags, ["mood", "topic"]);
 }
 
 #[test]

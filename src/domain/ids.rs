@@ -49,6 +49,12 @@ uuid_id!(
     Uuid::new_v4()
 );
 
+uuid_id!(
+    /// A program's way in. Naming a token by this tells nothing of the token.
+    TokenId,
+    Uuid::new_v4()
+);
+
 /// `message_history.internal_id`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]

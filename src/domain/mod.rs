@@ -18,7 +18,7 @@ pub use annotation::{Flaw, Reference, Target};
 pub use answer::{Answer, PlannedSend, SendKind};
 pub use attachment::{Attachment, AttachmentSource, Recipe};
 pub use conversation::{Conversation, InterfaceType};
-pub use ids::{AttachmentId, MessageId, SessionId, TurnId, UserId};
+pub use ids::{AttachmentId, MessageId, SessionId, TokenId, TurnId, UserId};
 pub use message::{Message, NewMessage, Role, ToolCall};
 pub use region::{PixelRect, Region, RegionError};
 pub use reply::{ReplyTo, Session};

@@ -18,7 +18,7 @@ pub use records::*;
 
 use crate::domain::{
     Attachment, AttachmentId, Conversation, InterfaceType, Message, MessageId, NewMessage, PlannedSend,
-    Session, SessionId, Turn, TurnId, UserId,
+    Session, SessionId, TokenId, Turn, TurnId, UserId,
 };
 use chrono::{DateTime, NaiveDate, Utc};
 use pool::Pool;
@@ -104,6 +104,21 @@ verbs! {
         write add_member(place: &Conversation, user: &UserId) -> ();
         write remove_member(place: &Conversation, user: &UserId) -> ();
         read is_member(place: &Conversation, user: &UserId) -> bool;
+    }
+    logins {
+        write web_key(name: &str, fresh: &str) -> String;
+        write add_login_link(link: &LoginLink) -> ();
+        read login_link_is_open(link_hash: &str, now: DateTime<Utc>) -> bool;
+        write log_in(link_hash: &str, login_hash: &str, now: DateTime<Utc>, until: DateTime<Utc>) -> Option<UserId>;
+        read login(login_hash: &str) -> Option<Login>;
+        write renew_login(old_hash: &str, new_hash: &str, now: DateTime<Utc>, until: DateTime<Utc>) -> bool;
+        write log_out(login_hash: &str) -> ();
+        write forget_logins(now: DateTime<Utc>, replaced_before: DateTime<Utc>) -> u64;
+        write add_api_token(token: &ApiToken, token_hash: &str, most: i64) -> bool;
+        read api_token(token_hash: &str) -> Option<ApiToken>;
+        read api_tokens(user: &UserId) -> Vec<ApiToken>;
+        write note_token_use(token_id: TokenId, now: DateTime<Utc>) -> ();
+        write revoke_api_token(user: &UserId, token_id: TokenId) -> bool;
     }
     deletion {
         write delete_session(id: SessionId) -> Option<DeletedSession>;

@@ -2,7 +2,7 @@
 
 use crate::domain::{
     Attachment, AttachmentId, Conversation, Message, MessageId, NewMessage, PlannedSend, Reference, SendKind,
-    Session, SessionId, Turn, TurnId, TurnState, UserId,
+    Session, SessionId, TokenId, Turn, TurnId, TurnState, UserId,
 };
 use chrono::{DateTime, NaiveDate, Utc};
 use serde_json::Value;
@@ -151,6 +151,34 @@ pub struct Draft {
     pub conversation: Conversation,
     /// The id people see it under; none until it has arrived, and for ever if nobody knows whether it did.
     pub shown_id: Option<String>,
+}
+
+/// A link that logs a person in once. What opens the door is nowhere stored: only its hash is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoginLink {
+    pub link_hash: String,
+    pub user_id: UserId,
+    pub expires_at: DateTime<Utc>,
+}
+
+/// A browser that logged in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Login {
+    pub user_id: UserId,
+    pub created_at: DateTime<Utc>,
+    pub expires_at: DateTime<Utc>,
+    /// Since when there is a newer one in its place.
+    pub replaced_at: Option<DateTime<Utc>>,
+}
+
+/// A program's way in, as its person sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiToken {
+    pub token_id: TokenId,
+    pub user_id: UserId,
+    pub name: String,
+    pub created_at: DateTime<Utc>,
+    pub last_used_at: Option<DateTime<Utc>>,
 }
 
 text_enum! {

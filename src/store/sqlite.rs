@@ -32,6 +32,8 @@ pub mod history;
 pub mod inbox;
 #[path = "queries/labels.rs"]
 pub mod labels;
+#[path = "queries/logins.rs"]
+pub mod logins;
 #[path = "queries/members.rs"]
 pub mod members;
 #[path = "queries/outbox.rs"]

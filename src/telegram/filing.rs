@@ -2,7 +2,7 @@
 //! transaction that closes the inbox rows.
 
 use super::{
-    Telegram, fetching,
+    Telegram, fetching, members,
     parse::{self, Incoming, Pointed},
     route::{patiently, planned},
     says,
@@ -71,6 +71,8 @@ pub struct Waiting {
 struct Batch {
     messages: Vec<Waiting>,
     edits: Vec<i64>,
+    /// Rows that tell that the sender left the chat after what they said.
+    left: Vec<i64>,
 }
 
 impl Batch {
@@ -86,10 +88,22 @@ impl Batch {
 async fn try_file(telegram: &Telegram, conversation_id: &str, sender_id: &str) -> Result<(), StoreError> {
     let place = Conversation::new(InterfaceType::Telegram, conversation_id);
     let user = UserId(sender_id.to_owned());
-    let mut batch = read_waiting(telegram, &place, sender_id).await?;
-    if batch.messages.is_empty() {
-        return telegram.store.close_updates(&batch.edits).await;
+    let batch = read_waiting(telegram, &place, sender_id).await?;
+    let left = batch.left.clone();
+    match batch.messages.is_empty() {
+        true => telegram.store.close_updates(&batch.edits).await?,
+        false => file_messages(telegram, place.clone(), user.clone(), batch).await?,
     }
+    members::left(telegram, &place, &user, &left).await
+}
+
+async fn file_messages(
+    telegram: &Telegram,
+    place: Conversation,
+    user: UserId,
+    mut batch: Batch,
+) -> Result<(), StoreError> {
+    let (conversation_id, sender_id) = (place.id.as_str(), user.0.as_str());
     let scope = match telegram.access.admit(&place, &user).await? {
         Admission::Welcome(scope) => scope,
         Admission::Stranger => return turn_away(telegram, &place, &user, &batch).await,
@@ -138,6 +152,7 @@ async fn read_waiting(
     let mut batch = Batch::default();
     for InboxRow { inbox_id, raw } in telegram.store.waiting_updates(&place.id, sender_id).await? {
         match serde_json::from_str::<Update>(&raw).map(|update| update.kind) {
+            Ok(kind) if members::tells_of_leaving(&kind) => batch.left.push(inbox_id),
             Ok(UpdateKind::Message(message)) => {
                 let incoming = parse::incoming(&message, &telegram.me, &telegram.routes);
                 batch.messages.extend(incoming.map(|incoming| Waiting { inbox_id, incoming }));

@@ -24,7 +24,7 @@ struct RawUpdates {
     offset: Option<i64>,
     limit: u8,
     timeout: u32,
-    allowed_updates: [&'static str; 4],
+    allowed_updates: [&'static str; 5],
 }
 
 impl Payload for RawUpdates {
@@ -70,7 +70,8 @@ pub async fn poll(
     loop {
         // Until we have caught up, do not let Telegram hold the line: an empty answer is what we wait for.
         let timeout = if *caught_up.borrow() { LONG_POLL_SECONDS } else { 0 };
-        let allowed_updates = ["message", "edited_message", "callback_query", "my_chat_member"];
+        let allowed_updates =
+            ["message", "edited_message", "callback_query", "my_chat_member", "chat_member"];
         let request =
             JsonRequest::new(bot.clone(), RawUpdates { offset, limit: BATCH, timeout, allowed_updates });
         let updates = match tokio::time::timeout(POLL_PATIENCE, request.send()).await {

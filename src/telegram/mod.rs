@@ -8,6 +8,7 @@ mod fetching;
 mod filing;
 mod intake;
 mod me;
+mod members;
 mod pacing;
 mod parking;
 pub mod parse;
@@ -22,7 +23,7 @@ pub mod split;
 pub use me::Me;
 
 use crate::{
-    access::Access,
+    access::{Access, Door},
     agent::{Routes, Turns},
     attachments::Attachments,
     config::{Batch, Drafts, Pacing},
@@ -57,7 +58,9 @@ pub struct Telegram {
     me: Me,
     store: Store,
     attachments: Attachments,
-    access: Access,
+    access: Arc<Access>,
+    /// How people get to the page.
+    door: Arc<Door>,
     turns: Arc<Turns>,
     money: Money,
     timing: Batch,
@@ -92,7 +95,8 @@ impl Telegram {
 pub struct Parts {
     pub store: Store,
     pub attachments: Attachments,
-    pub access: Access,
+    pub access: Arc<Access>,
+    pub door: Arc<Door>,
     pub turns: Arc<Turns>,
     pub money: Money,
     pub timing: Batch,
@@ -169,6 +173,7 @@ pub async fn connect(bot: Bot, parts: Parts) -> Result<Connected, ConnectError> 
         store: parts.store,
         attachments: parts.attachments,
         access: parts.access,
+        door: parts.door,
         turns: parts.turns,
         money: parts.money,
         timing: parts.timing,

@@ -24,6 +24,8 @@ pub enum Send {
     Text {
         body: Formatted,
     },
+    /// A link that logs in whoever this private chat is with. It is made when it is sent: the outbox must not hold it.
+    LoginLink {},
     Photo {
         file: SendFile,
         caption: Option<Formatted>,
@@ -82,7 +84,7 @@ fn planned(text: &Formatted, attachments: &[Attachment]) -> Vec<Send> {
 impl Send {
     pub fn kind(&self) -> SendKind {
         match self {
-            Self::Text { .. } => SendKind::Text,
+            Self::Text { .. } | Self::LoginLink {} => SendKind::Text,
             Self::Photo { .. } => SendKind::Photo,
             Self::MediaGroup { .. } | Self::DocumentGroup { .. } => SendKind::MediaGroup,
             Self::Document { .. } => SendKind::Document,
@@ -91,7 +93,7 @@ impl Send {
 
     pub fn files(&self) -> &[SendFile] {
         match self {
-            Self::Text { .. } => &[],
+            Self::Text { .. } | Self::LoginLink {} => &[],
             Self::Photo { file, .. } | Self::Document { file, .. } => std::slice::from_ref(file),
             Self::MediaGroup { files, .. } | Self::DocumentGroup { files, .. } => files,
         }
@@ -110,6 +112,7 @@ impl Send {
     /// The same content in a shape that Telegram may take when it has refused this one; none if there is no other.
     pub fn gentler(self) -> Option<Self> {
         match self {
+            Self::LoginLink {} => None,
             Self::Text { body } if body.entities.is_empty() => None,
             Self::Text { body } => Some(Self::Text { body: Formatted::plain(body.text) }),
             Self::Photo { file, caption } => Some(Self::Document { file, caption }),
@@ -124,6 +127,7 @@ impl Send {
 
     fn set_caption(&mut self, text: Formatted) {
         match self {
+            Self::LoginLink {} => {}
             Self::Text { body } => *body = text,
             Self::Photo { caption, .. }
             | Self::MediaGroup { caption, .. }
@@ -231,7 +235,7 @@ mod tests {
     /// `group3 photo document text`, an asterisk where there is a caption.
     fn shape(sends: &[Send]) -> String {
         let name = |send: &Send| match send {
-            Send::Text { .. } => "text".to_owned(),
+            Send::Text { .. } | Send::LoginLink {} => "text".to_owned(),
             Send::Photo { caption, .. } => format!("photo{}", if caption.is_some() { "*" } else { "" }),
             Send::Document { caption, .. } => format!("document{}", if caption.is_some() { "*" } else { "" }),
             Send::MediaGroup { files, caption } | Send::DocumentGroup { files, caption } => {

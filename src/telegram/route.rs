@@ -1,9 +1,9 @@
 //! teloxide's dispatcher over committed updates: commands are answered, messages are parked for their batch,
 //! edits are noted. Handlers are short and never run a turn, so no chat waits for another.
 
-use super::{Telegram, filing, intake::describe, parse, plan, says};
+use super::{Telegram, filing, intake::describe, members, parse, plan, says};
 use crate::{
-    access::{Admission, Pairing},
+    access::{Admission, Pairing, WayIn},
     domain::{Answer, Conversation, PlannedSend, UserId},
     money::Money,
     store::{InboxRow, Parked, Spender, StoreError},
@@ -18,7 +18,7 @@ use teloxide::{
     dptree,
     error_handlers::LoggingErrorHandler,
     stop::{StopFlag, StopToken, mk_stop_token},
-    types::{Message, Update, UpdateId, UpdateKind},
+    types::{ChatMemberUpdated, Message, Update, UpdateId, UpdateKind},
     update_listeners::{AsUpdateStream, UpdateListener},
     utils::command::BotCommands,
 };
@@ -38,6 +38,8 @@ pub enum Command {
     Cancel,
     #[command(description = "what models have cost")]
     Usage,
+    #[command(description = "open the page in your browser")]
+    Web,
 }
 
 /// Yields only updates that are safe in the inbox. The id of each is its inbox row's, not Telegram's: that is
@@ -117,12 +119,18 @@ fn schema() -> UpdateHandler<Infallible> {
     let edits = dptree::endpoint(|telegram: Arc<Telegram>, update: Update, message: Message| async move {
         contained(&telegram, update.id, || note_edit(&telegram, update.id, &message)).await
     });
+    let memberships =
+        dptree::endpoint(|telegram: Arc<Telegram>, update: Update, change: ChatMemberUpdated| async move {
+            let id = inbox_id(update.id);
+            contained(&telegram, update.id, || members::note_update(&telegram, id, &change)).await
+        });
     let others = dptree::endpoint(|telegram: Arc<Telegram>, update: Update| async move {
         contained(&telegram, update.id, || telegram.store.close_update(inbox_id(update.id))).await
     });
     dptree::entry()
         .branch(Update::filter_message().branch(commands).branch(messages))
         .branch(Update::filter_edited_message().branch(edits))
+        .branch(Update::filter_chat_member().branch(memberships))
         .branch(others)
 }
 
@@ -175,7 +183,7 @@ fn inbox_id(id: UpdateId) -> i64 {
 
 async fn park(telegram: &Telegram, id: UpdateId, message: &Message) -> Result<(), StoreError> {
     let Some(incoming) = parse::incoming(message, &telegram.me, &telegram.routes) else {
-        return telegram.store.close_update(inbox_id(id)).await;
+        return members::note_message(telegram, inbox_id(id), message).await;
     };
     let parked = Parked {
         inbox_id: inbox_id(id),
@@ -211,15 +219,17 @@ async fn answer(
         Command::Start(code) if !code.trim().is_empty() => pair(telegram, &user, code).await?,
         _ => None,
     };
-    let text = match text {
-        Some(text) => text,
+    let sends = match text {
+        Some(text) => planned(&text),
         None => match telegram.access.admit(&place, &user).await? {
-            Admission::Stranger if telegram.access.should_tell(&user).await? => says::stranger(&user.0),
+            Admission::Stranger if telegram.access.should_tell(&user).await? => {
+                planned(&says::stranger(&user.0))
+            }
             Admission::Stranger => return telegram.store.close_update(inbox_id(id)).await,
             Admission::Welcome(_) => obey(telegram, &place, &user, command).await?,
         },
     };
-    telegram.store.answer_update(&[inbox_id(id)], &place, None, &planned(&text)).await?;
+    telegram.store.answer_update(&[inbox_id(id)], &place, None, &sends).await?;
     telegram.send_wake.notify_one();
     Ok(())
 }
@@ -238,8 +248,8 @@ async fn obey(
     place: &Conversation,
     user: &UserId,
     command: &Command,
-) -> Result<String, StoreError> {
-    Ok(match command {
+) -> Result<Vec<PlannedSend>, StoreError> {
+    let text = match command {
         Command::Start(_) => says::welcome(),
         Command::Help => says::help(&telegram.routes),
         Command::New => {
@@ -255,7 +265,14 @@ async fn obey(
             }
         }
         Command::Usage => usage(telegram, place, user).await?,
-    })
+        Command::Web => match telegram.door.way() {
+            // A link is for one person: in a group anybody could follow it.
+            WayIn::Login(_) if place.id != user.0 => says::link_only_in_private(),
+            WayIn::Login(_) => return Ok(vec![plan::Send::LoginLink {}.into_planned()]),
+            way => says::page(way),
+        },
+    };
+    Ok(planned(&text))
 }
 
 async fn usage(telegram: &Telegram, place: &Conversation, user: &UserId) -> Result<String, StoreError> {
@@ -310,11 +327,13 @@ mod tests {
             overall_per_second: 1.0,
         };
         let api = "http://127.0.0.1:9".parse().unwrap();
+        let access = Arc::new(crate::access::Access::open(store.clone(), [], true).await.unwrap());
         Telegram {
             bot: crate::telegram::bot(&"1:nobody".to_owned().into(), &api).unwrap(),
             me: Me { user_id: 1, username: "nobody".into() },
             attachments: Attachments::new(store.clone(), Objects::open("memory://").unwrap(), limits),
-            access: crate::access::Access::open(store.clone(), [], true).await.unwrap(),
+            door: Arc::new(crate::access::Door::new(store.clone(), access.clone(), WayIn::Closed, [])),
+            access,
             turns: Arc::new(Turns::new(store.clone())),
             money: Money::new(store.clone(), Default::default()),
             store,

@@ -5,7 +5,7 @@ mod usage;
 pub use usage::{Spending, usage};
 
 use super::parse::Media;
-use crate::{agent::Routes, attachments::size};
+use crate::{access::WayIn, agent::Routes, attachments::size};
 
 pub const EXAMPLE: &str = "Send me a photo, then reply to it, for example:\n\
     • “highlight the top left in red, call it eagle”\n\
@@ -30,6 +30,7 @@ pub fn help(routes: &Routes) -> String {
          /new starts a new conversation (your photos stay)\n\
          /cancel stops what I'm doing\n\
          /usage tells what models have cost\n\
+         /web opens the page in your browser\n\
          /help shows this{agents}"
     )
 }
@@ -51,6 +52,27 @@ pub fn from_the_web(words: &str) -> String {
 
 pub fn new_conversation() -> String {
     "A fresh start. I won't bring up what we said before, but you can still reply to any old photo.".into()
+}
+
+/// Where the page is that needs no login, or that there is none.
+pub fn page(way: &WayIn) -> String {
+    match way {
+        WayIn::Closed => "There is no page: whoever runs me has turned it off.".into(),
+        WayIn::Local(address) | WayIn::Login(address) => format!(
+            "The page is at {address}, on the machine I run on. Nobody needs to log in there, and nobody else can reach it."
+        ),
+    }
+}
+
+pub fn login_link(link: &str) -> String {
+    format!(
+        "This link logs you in on the page. It is for you alone, and works once within five minutes:\n\n{link}"
+    )
+}
+
+pub fn link_only_in_private() -> String {
+    "The link to the page is for one person, so I don't give it in a group. Send me /web in our private chat."
+        .into()
 }
 
 /// Shown where there is nothing else to be seen of a running turn.

@@ -1,10 +1,10 @@
 //! Out of the outbox and to Telegram: one in-flight send per chat, in order. A send whose fate is unknown is marked
 //! so and never repeated; one that certainly did not arrive is tried again or in a gentler shape.
 
-use super::{Telegram, drafts, plan::Send, render::Formatted, route::patiently};
+use super::{Telegram, drafts, plan::Send, render::Formatted, route::patiently, says};
 use crate::{
     attachments::{AttachmentError, ObjectError},
-    domain::{Conversation, InterfaceType},
+    domain::{Conversation, InterfaceType, UserId},
     store::OutboxRow,
 };
 use chrono::{TimeDelta, Utc};
@@ -18,8 +18,8 @@ use teloxide::{
     payloads::{SendDocumentSetters as _, SendMessageSetters as _},
     requests::Requester as _,
     types::{
-        ChatAction, ChatId, InputFile, InputGroupMedia, InputMediaDocument, InputMediaPhoto, Message,
-        MessageId, ReplyParameters,
+        ChatAction, ChatId, InputFile, InputGroupMedia, InputMediaDocument, InputMediaPhoto,
+        LinkPreviewOptions, Message, MessageId, ReplyParameters,
     },
 };
 use tokio::task::JoinSet;
@@ -105,8 +105,8 @@ async fn drain(telegram: &Telegram, place: &Conversation) {
                 continue;
             }
         };
-        match load(telegram, &send).await {
-            Ok(files) => {
+        match load(telegram, place, &send).await {
+            Ok(load) => {
                 let Ok(_on_the_wire) = telegram.on_the_wire.acquire().await else {
                     return;
                 };
@@ -118,7 +118,7 @@ async fn drain(telegram: &Telegram, place: &Conversation) {
                 }
                 let fate = match drafts::becoming(telegram, &row, &send).await {
                     Some(draft) => drafts::finish(telegram, &draft, &row, &send).await,
-                    None => deliver(telegram, place, &row, &send, files).await,
+                    None => deliver(telegram, place, &row, &send, load).await,
                 };
                 settle(telegram, &row, send, fate).await;
             }
@@ -142,9 +142,22 @@ async fn claim(telegram: &Telegram, outbox_id: i64) -> bool {
     }
 }
 
-/// The bytes of all files, before the request is on the wire.
-async fn load(telegram: &Telegram, send: &Send) -> Result<Vec<InputFile>, Fate> {
+/// What a send needs and the outbox does not hold.
+struct Load {
+    files: Vec<InputFile>,
+    /// What a link comes with.
+    words: String,
+}
+
+/// The bytes of all files, or a fresh link, before the request is on the wire.
+async fn load(telegram: &Telegram, place: &Conversation, send: &Send) -> Result<Load, Fate> {
     let mut files = Vec::new();
+    let mut words = String::new();
+    if let Send::LoginLink {} = send {
+        let link = telegram.door.link(&UserId(place.id.clone()), Utc::now()).await;
+        let link = link.map_err(|error| Fate::Again(Duration::from_secs(5), error.to_string()))?;
+        words = link.map_or_else(|| says::page(telegram.door.way()), |link| says::login_link(&link));
+    }
     for file in send.files() {
         let bytes =
             telegram.attachments.stored_bytes(&file.object_key).await.map_err(|error| match error {
@@ -153,7 +166,7 @@ async fn load(telegram: &Telegram, send: &Send) -> Result<Vec<InputFile>, Fate> 
             })?;
         files.push(InputFile::memory(bytes).file_name(file.filename.clone()));
     }
-    Ok(files)
+    Ok(Load { files, words })
 }
 
 async fn deliver(
@@ -161,7 +174,7 @@ async fn deliver(
     place: &Conversation,
     row: &OutboxRow,
     send: &Send,
-    files: Vec<InputFile>,
+    load: Load,
 ) -> Fate {
     let Ok(chat) = place.id.parse().map(ChatId) else {
         return Fate::Never("not a chat id".into());
@@ -171,7 +184,7 @@ async fn deliver(
         .as_ref()
         .and_then(|id| id.parse().ok())
         .map(|id| ReplyParameters::new(MessageId(id)).allow_sending_without_reply());
-    let sent = request(telegram, chat, send, files, reply).await;
+    let sent = request(telegram, chat, send, load, reply).await;
     match sent {
         Ok(messages) => Fate::Arrived(messages.iter().map(|message| message.id.0.to_string()).collect()),
         Err(error) => {
@@ -185,7 +198,7 @@ async fn request(
     telegram: &Telegram,
     chat: ChatId,
     send: &Send,
-    files: Vec<InputFile>,
+    Load { files, words }: Load,
     reply: Option<ReplyParameters>,
 ) -> Result<Vec<Message>, RequestError> {
     let bot = &telegram.bot;
@@ -205,6 +218,17 @@ async fn request(
             let mut request = bot.send_message(chat, &body.text).entities(body.entities.clone());
             request.reply_parameters = reply;
             vec![request.await?]
+        }
+        (Send::LoginLink {}, _) => {
+            // Whoever makes previews need not see it.
+            let no_preview = LinkPreviewOptions {
+                is_disabled: true,
+                url: None,
+                prefer_small_media: false,
+                prefer_large_media: false,
+                show_above_text: false,
+            };
+            vec![bot.send_message(chat, words).link_preview_options(no_preview).await?]
         }
         (Send::Photo { caption, .. }, Some(file)) => {
             let mut request = bot.send_photo(chat, file);

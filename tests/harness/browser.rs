@@ -192,18 +192,24 @@ impl Browser {
 
     /// As a person clicks: it must be in sight and nothing may lie over it.
     pub async fn click(&self, css: &str) {
+        let mut why = String::new();
         let attempt = async {
             loop {
                 let id = self.element(css).await;
+                // The driver believes what is above the top of a list that begins at its end to be hidden for good.
+                let script = "arguments[0].scrollIntoView({ block: 'nearest' })";
+                let body = json!({ "script": script, "args": [{ ELEMENT: id }] });
+                let _ = self.try_call(Method::POST, "/execute/sync", body).await;
                 match self.try_call(Method::POST, &format!("/element/{id}/click"), json!({})).await {
                     Ok(_) => return,
                     // It moves, or was just replaced.
-                    Err(_) => tokio::task::yield_now().await,
+                    Err(error) => why = error,
                 }
+                tokio::task::yield_now().await;
             }
         };
         if tokio::time::timeout(PATIENCE, attempt).await.is_err() {
-            panic!("{css} cannot be clicked\n{}", self.story().await);
+            panic!("{css} cannot be clicked: {why}\n{}", self.story().await);
         }
     }
 

@@ -267,6 +267,34 @@ impl Person {
         })
     }
 
+    /// Leaves the group; the chat says so.
+    pub async fn leaves(&self) -> MessageRef {
+        self.posts(|state, message| {
+            state.chat(self.chat_id).members.remove(&self.user.id);
+            message["left_chat_member"] = self.user.json();
+        })
+    }
+
+    /// Comes (back) into the group; the chat says so.
+    pub async fn joins(&self) -> MessageRef {
+        self.posts(|state, message| {
+            state.chat(self.chat_id).members.insert(self.user.id, self.user.json());
+            message["new_chat_members"] = json!([self.user.json()]);
+        })
+    }
+
+    /// Is no longer in the group; the chat says nothing, and only a bot that is an administrator is told.
+    pub async fn vanishes(&self) {
+        self.shared.change(|state| {
+            let chat = state.chat(self.chat_id).info.clone();
+            state.chat(self.chat_id).members.remove(&self.user.id);
+            let member = |status: &str| json!({ "status": status, "user": self.user.json() });
+            let change = json!({ "chat": chat, "from": self.user.json(), "date": now(),
+                "old_chat_member": member("member"), "new_chat_member": member("left") });
+            state.publish("chat_member", change);
+        });
+    }
+
     /// From now on the bot may not write here.
     pub fn blocks_bot(&self) {
         self.shared.change(|state| {

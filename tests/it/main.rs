@@ -14,6 +14,8 @@ mod api;
 mod browser;
 // Photos, replies and albums, as a new user would try them.
 mod conversations;
+// Who gets in over HTTP, and who sees what.
+mod door;
 // What the documents say of files and settings is so.
 mod documents;
 // Nothing is lost or repeated, whatever dies when.

@@ -92,7 +92,7 @@ pub struct Noted {
 }
 
 /// Notes references and tags on a message, in place of those it has.
-#[utoipa::path(patch, path = "/sessions/{session_id}/history/{internal_id}", tag = "history",
+#[utoipa::path(patch, path = "/sessions/{session_id}/history/{internal_id}", operation_id = "annotate_message", tag = "history",
     params(("session_id" = Uuid, Path), ("internal_id" = i64, Path),
         ("If-Match" = String, Header, description = "The ETag of the history as you read it")),
     request_body = Notes,
@@ -210,7 +210,7 @@ pub struct Refs {
 }
 
 /// What the messages of a session refer to, each once, in the order of their first appearance.
-#[utoipa::path(get, path = "/sessions/{session_id}/refs", tag = "history", params(("session_id" = Uuid, Path)),
+#[utoipa::path(get, path = "/sessions/{session_id}/refs", operation_id = "list_refs", tag = "history", params(("session_id" = Uuid, Path)),
     responses((status = 200, body = Refs), Usual))]
 pub async fn refs(
     viewer: Viewer,

@@ -7,7 +7,7 @@ use super::{
     shapes::{self, Attachment, Entry, EntryRole},
 };
 use crate::{
-    access::Viewer,
+    access::{Pass, Viewer},
     agent::{Progress, TurnEvent},
     domain::{self, Conversation, Message, MessageId, SessionId, TurnId, TurnState},
     store::{Detail, StoreError},
@@ -15,6 +15,7 @@ use crate::{
         Site,
         extract::{Path, Query},
         problem::{Problem, Usual},
+        viewer::Arrival,
     },
 };
 use axum::{
@@ -25,6 +26,7 @@ use axum::{
         sse::{Event, KeepAlive, Sse},
     },
 };
+use chrono::Utc;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::{convert::Infallible, sync::Arc, time::Duration};
@@ -59,7 +61,7 @@ pub struct From {
         ("Last-Event-ID" = Option<String>, Header, description = "Tell what came after this event")),
     responses((status = 200, content_type = "text/event-stream", body = String), Usual))]
 pub async fn watch(
-    viewer: Viewer,
+    Arrival { viewer, pass, .. }: Arrival,
     State(site): State<Arc<Site>>,
     Path(id): Path<Uuid>,
     Query(from): Query<From>,
@@ -73,7 +75,7 @@ pub async fn watch(
     };
     let (out, mut events) = mpsc::channel(64);
     tokio::spawn(async move {
-        let mut watcher = Watcher::new(site, viewer, session, last, out);
+        let mut watcher = Watcher::new(site, (viewer, pass), session, last, out);
         match watcher.run().await {
             Ok(()) | Err(Over::Gone) => debug!("a watcher left"),
             Err(Over::Store(error)) => error!(%error, "a watcher lost the database; it will come again"),
@@ -110,6 +112,7 @@ struct Followed {
 struct Watcher {
     site: Arc<Site>,
     viewer: Viewer,
+    pass: Pass,
     session: SessionId,
     place: Conversation,
     last: MessageId,
@@ -131,7 +134,7 @@ struct Made<'a> {
 impl Watcher {
     fn new(
         site: Arc<Site>,
-        viewer: Viewer,
+        (viewer, pass): (Viewer, Pass),
         session: domain::Session,
         last: MessageId,
         out: mpsc::Sender<Result<Event, Infallible>>,
@@ -139,6 +142,7 @@ impl Watcher {
         Self {
             site,
             viewer,
+            pass,
             session: session.session_id,
             place: session.conversation,
             last,
@@ -188,7 +192,10 @@ impl Watcher {
 
     /// Tells what is new in the store; false if there is nothing to watch any more.
     async fn look(&mut self) -> Result<bool, Over> {
-        // Asked anew each time: who has left a group hears nothing more of it.
+        // Asked anew each time: who has logged out or left a group hears nothing more.
+        if !self.site.door.still_opens(&self.pass, Utc::now()).await? {
+            return Ok(false);
+        }
         let Some((session, _)) = self.viewer.session(&self.site.store, self.session).await? else {
             self.tell_json("deleted", None, json!({})).await?;
             return Ok(false);

@@ -41,7 +41,7 @@ impl From<ExportError> for Problem {
 }
 
 /// A session to take away: to import again, to read, or with all its files.
-#[utoipa::path(get, path = "/sessions/{session_id}/export", tag = "history",
+#[utoipa::path(get, path = "/sessions/{session_id}/export", operation_id = "export_session", tag = "history",
     params(("session_id" = Uuid, Path), Wanted),
     responses(
         (status = 200, content(

@@ -98,7 +98,7 @@ pub enum NewRole {
 
 /// Puts a history in place of the one that is there: all of it or nothing. Rows that stay keep their ids and what people
 /// see of them elsewhere; files that nobody uses any more are deleted.
-#[utoipa::path(put, path = "/sessions/{session_id}/history", tag = "history",
+#[utoipa::path(put, path = "/sessions/{session_id}/history", operation_id = "replace_history", tag = "history",
     params(("session_id" = Uuid, Path),
         ("If-Match" = String, Header, description = "The ETag of the history as you read it")),
     request_body = NewHistory,

@@ -9,12 +9,19 @@ mod import;
 pub mod messages;
 mod sessions;
 pub mod shapes;
+mod tokens;
 
 use super::{Site, problem};
 use crate::attachments::Limits;
 use axum::{Router, extract::DefaultBodyLimit};
 use std::sync::Arc;
-use utoipa::{OpenApi, openapi::OpenApi as Document};
+use utoipa::{
+    OpenApi,
+    openapi::{
+        OpenApi as Document,
+        security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme},
+    },
+};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 #[derive(OpenApi)]
@@ -37,7 +44,15 @@ const FORM: u64 = 1 << 20;
 pub fn routes(limits: Limits) -> (Router<Arc<Site>>, Document) {
     let mut description = Described::openapi();
     let (name, schema) = problem::schema();
-    description.components.get_or_insert_default().schemas.insert(name, schema);
+    let components = description.components.get_or_insert_default();
+    components.schemas.insert(name, schema);
+    let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("pt_…").build();
+    components.add_security_scheme("token", SecurityScheme::Http(token));
+    let cookie = ApiKey::Cookie(ApiKeyValue::new("photothread"));
+    components.add_security_scheme("login", SecurityScheme::ApiKey(cookie));
+    let nothing = SecurityRequirement::default();
+    let one_of = ["token", "login"].map(|name| SecurityRequirement::new(name, [""; 0]));
+    description.security = Some(one_of.into_iter().chain([nothing]).collect());
     let files = |most: u64| {
         let bytes = limits.max_file_bytes.saturating_mul(most).saturating_add(FORM);
         DefaultBodyLimit::max(usize::try_from(bytes).unwrap_or(usize::MAX))
@@ -50,6 +65,8 @@ pub fn routes(limits: Limits) -> (Router<Arc<Site>>, Document) {
         .routes(routes!(annotations::change))
         .routes(routes!(annotations::refs))
         .routes(routes!(export::export))
+        .routes(routes!(tokens::list, tokens::create))
+        .routes(routes!(tokens::revoke))
         .routes(routes!(messages::cancel))
         .routes(routes!(events::watch))
         .routes(routes!(attachments::bytes, attachments::delete))

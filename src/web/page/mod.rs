@@ -10,11 +10,12 @@ mod sidebar;
 mod steps;
 mod window;
 
+pub use assets::folder;
 pub use oops::Oops;
 
 use super::{Site, post};
 use crate::{
-    access::Viewer,
+    access::{Viewer, WayIn},
     domain::{AttachmentId, InterfaceType, MessageId, Session, SessionId},
     store::SessionFilter,
 };
@@ -155,7 +156,7 @@ async fn blank(site: &Site, viewer: &Viewer, headers: &HeaderMap, wanted: &Wante
         scripts: assets::scripts(),
         title: "New conversation".into(),
         sidebar_open: !has_cookie(headers, "sidebar=closed"),
-        login: None,
+        login: matches!(site.door.way(), WayIn::Login(_)).then(|| viewer.user.to_string()),
         items,
         q,
         more,

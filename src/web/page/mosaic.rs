@@ -33,7 +33,7 @@ pub fn arrange(shapes: &[(i64, i64)]) -> Mosaic {
     let first = ratios.first().copied().unwrap_or(10);
     let (layout, cuts) = match ratios.len() {
         0 | 1 => (Layout::Alone, vec![ratios.len()]),
-        2 if ratios.iter().all(|ratio| *ratio >= 15) => (Layout::Rows, vec![1, 1]),
+        2 if ratios.iter().all(|ratio| *ratio >= 17) => (Layout::Rows, vec![1, 1]),
         2 => (Layout::Rows, vec![2]),
         3 | 4 if first < 9 => (Layout::Side, vec![1, ratios.len() - 1]),
         3 => (Layout::Rows, vec![1, 2]),

@@ -108,15 +108,23 @@ fn arguments(call: &ToolCall) -> Vec<(String, String)> {
     }
 }
 
-/// JSON as a person would read it out.
+const CORNERS: [&str; 4] = ["left", "top", "right", "bottom"];
+
+/// JSON as a person would read it out, places as they would say them.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join("; "),
         Value::Object(fields) => {
-            let said =
-                fields.iter().map(|(name, value)| format!("{} {}", name.replace('_', " "), plain(value)));
-            said.collect::<Vec<_>>().join(", ")
+            let corners: Vec<&Value> = CORNERS.iter().filter_map(|corner| fields.get(*corner)).collect();
+            let area = match corners.as_slice() {
+                [left, top, right, bottom] => Some(format!("from {left},{top} to {right},{bottom}")),
+                _ => None,
+            };
+            let rest = fields.iter().filter(|(name, _)| area.is_none() || !CORNERS.contains(&name.as_str()));
+            let rest = rest.map(|(name, value)| format!("{} {}", name.replace('_', " "), plain(value)));
+            let rest: Vec<String> = rest.collect();
+            area.into_iter().chain(rest).collect::<Vec<_>>().join(", ")
         }
         Value::Null => "none".into(),
         other => other.to_string(),
@@ -143,8 +151,10 @@ pub fn hood(steps: &[&Message], last: Option<&Message>) -> Option<Hood> {
         return None;
     }
     let mut summary = vec![counted(requests.len(), "request")];
-    if input + output > 0 {
-        summary.push(format!("{} tokens", grouped(input + output)));
+    match input + output {
+        // The offline agent asks no model: there is nothing to count.
+        0 => summary.extend(requests.first().and_then(|(_, info)| Some(info["model"].as_str()?.to_owned()))),
+        tokens => summary.push(format!("{} tokens", grouped(tokens))),
     }
     if cost > 0.0 {
         summary.push(Micros::of_dollars(cost).about());
@@ -153,7 +163,8 @@ pub fn hood(steps: &[&Message], last: Option<&Message>) -> Option<Hood> {
         summary.push(duration(last.timestamp - first.timestamp));
     }
     let last_id = last.map(|message| message.internal_id);
-    let requests = requests.into_iter().map(|(m, info)| request(m, info, Some(m.internal_id) == last_id));
+    let requests = requests.into_iter().filter(|_| input + output > 0);
+    let requests = requests.map(|(m, info)| request(m, info, Some(m.internal_id) == last_id));
     let results = steps.iter().filter(|m| m.role == Role::Tool).map(|m| outcome(m));
     Some(Hood { summary: summary.join(" · "), requests: requests.collect(), results: results.collect() })
 }
@@ -216,19 +227,13 @@ mod tests {
     fn arguments_read_like_a_sentence_and_leave_the_files_out() {
         let id = AttachmentId::new();
         let said = call(&format!(
-            r#"{{"images":["{id}"],"regions":[{{"left":0,"right":500,"label":"eagle"}}],"max_size":3}}"#
+            r#"{{"images":["{id}"],"regions":[{{"left":0,"top":10,"right":500,"bottom":60.5,"label":"eagle"}}],"max_size":3}}"#
         ));
         assert_eq!(asked_for(&said), [id]);
-        let expected = [("max size", "3"), ("regions", "label eagle, left 0, right 500")];
-        let told = arguments(&said);
-        let mut told: Vec<_> = told.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        let mut told = arguments(&said);
         told.sort_unstable();
-        let sorted = told.iter().map(|(name, text)| {
-            let mut parts: Vec<_> = text.split(", ").collect();
-            parts.sort_unstable();
-            (*name, parts.join(", "))
-        });
-        assert_eq!(sorted.collect::<Vec<_>>(), expected.map(|(name, text)| (name, text.to_owned())));
+        let expected = [("max size", "3"), ("regions", "from 0,10 to 500,60.5, label eagle")];
+        assert_eq!(told, expected.map(|(name, text)| (name.to_owned(), text.to_owned())));
         assert_eq!(arguments(&call("not json"))[0].1, "not json");
         assert!(arguments(&call("")).is_empty() && arguments(&call("{}")).is_empty());
     }

@@ -112,6 +112,12 @@ impl Desk {
         (shape[0].as_u64().unwrap(), shape[1].as_u64().unwrap())
     }
 
+    /// The browser tells of an answer that was to be expected.
+    async fn forgive(&self, what: &str) {
+        let said = self.complaints().await;
+        assert!(said.iter().all(|line| line.contains(what)), "{said:?}");
+    }
+
     /// Everything ends quietly: no script broke, and the page's policy stopped nothing.
     async fn leave(self) {
         assert_eq!(self.browser.complaints().await, Vec::<String>::new());

@@ -75,7 +75,7 @@ async fn the_lightbox_walks_zooms_and_gives_the_focus_back() {
     desk.press(LEFT).await;
     desk.until_text("#lb-about", "4 of 4").await;
     desk.until_text("#lb-strip", "original").await;
-    desk.until("the picture", "document.getElementById('lb-image').naturalWidth > 300").await;
+    desk.until("the picture", "document.getElementById('lb-image').naturalWidth >= 300").await;
     let width = "document.getElementById('lb-image').getBoundingClientRect().width";
     let before = desk.run(&format!("return {width}"), json!([])).await.as_f64().unwrap();
     desk.press("+").await;
@@ -93,7 +93,7 @@ async fn a_box_drawn_on_a_photo_says_where() {
     let desk = Desk::sit_down().await;
     desk.edit(&["photo_chelsea.png"], "rotate left").await;
     desk.click("article.ours .shot").await;
-    desk.until("the picture", "document.getElementById('lb-image').naturalWidth > 300").await;
+    desk.until("the picture", "document.getElementById('lb-image').naturalWidth >= 300").await;
     desk.click("[data-lb=mark]").await;
     desk.until_there("#lightbox.marking").await;
     let rect = desk

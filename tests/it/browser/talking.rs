@@ -27,6 +27,9 @@ async fn a_photo_is_uploaded_and_the_answer_streams_in() {
     assert_eq!(desk.text("article.ours .answer").await, "A square cat.", "and now it is Markdown");
     let (width, height) = desk.last_picture().await;
     assert_eq!(width, height);
+    desk.click("article.ours .hood > summary").await;
+    desk.until_text(".hood[open] > summary", "2 requests").await;
+    assert_eq!(desk.count(".hood[open] tbody tr").await, 2, "what each took");
     desk.leave().await;
 }
 
@@ -41,7 +44,7 @@ async fn tools_are_pills_with_arguments_time_and_what_was_before_and_after() {
     assert_eq!(desk.count(".pill[open] .before-after img").await, 2);
     desk.picture(".pill[open] .before-after img").await;
     desk.click("article.ours .hood > summary").await;
-    desk.until_text(".hood[open] .table", "offline").await;
+    desk.until_text(".hood[open] > summary", "3 requests · offline").await;
     assert_eq!(desk.count(".hood[open] .result").await, 2);
     desk.leave().await;
 }

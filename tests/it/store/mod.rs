@@ -7,6 +7,7 @@ mod deletion;
 mod drafts;
 mod history;
 mod inbox;
+mod logins;
 mod migrations;
 mod outage;
 mod outbox;

@@ -89,7 +89,10 @@ export function refresh({ all = false } = {}) {
     return running.then(() => running ?? undefined);
   }
   running = once(all)
-    .catch(() => {})
+    .catch((trouble) => {
+      // Deleted, by another tab.
+      if (trouble.status === 404) location.assign("/");
+    })
     .finally(() => {
       running = null;
       if (again) {

@@ -22,7 +22,7 @@ export class Zoom {
     if (!width) return;
     const { clientWidth, clientHeight } = this.stage;
     const margin = clientWidth > 700 ? [72, 60] : [0, 52];
-    this.least = Math.min((clientWidth - 2 * margin[0]) / width, (clientHeight - 2 * margin[1]) / height, 4);
+    this.least = Math.min((clientWidth - 2 * margin[0]) / width, (clientHeight - 2 * margin[1]) / height, 2.5);
     this.scale = this.least;
     this.x = (clientWidth - width * this.scale) / 2;
     this.y = (clientHeight - height * this.scale) / 2;

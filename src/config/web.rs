@@ -1,0 +1,86 @@
+//! The page: where it listens, who gets in, and what it is called from outside.
+
+use super::{Config, ConfigError};
+use serde::{Deserialize, Deserializer, de::Error as _};
+use std::net::SocketAddr;
+use url::Url;
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Web {
+    /// `None` turns the page off.
+    pub listen: Option<SocketAddr>,
+    pub auth: Auth,
+    /// Telegram user ids that see all conversations.
+    pub admins: Vec<i64>,
+    /// Scheme, host and perhaps a port: how people reach the page.
+    #[serde(deserialize_with = "optional_address")]
+    pub public_url: Option<Url>,
+    /// Groups of tags of which a message may have only one.
+    pub exclusive_tags: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Auth {
+    /// Whoever sits at this machine is its owner; nobody logs in.
+    Local,
+    /// A link from the bot, or an API token.
+    Required,
+}
+
+impl Config {
+    /// A page that asks nobody who they are is for this machine only.
+    pub(super) fn check_web(&self) -> Result<(), ConfigError> {
+        if self.web.auth == Auth::Required {
+            return Ok(());
+        }
+        match (self.web.listen, &self.web.public_url) {
+            (Some(address), _) if !address.ip().is_loopback() => Err(ConfigError::Unguarded(address)),
+            (Some(_), Some(_)) => Err(ConfigError::PublicButLocal),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn optional_address<'de, D: Deserializer<'de>>(source: D) -> Result<Option<Url>, D::Error> {
+    let text: Option<String> = Option::deserialize(source)?;
+    text.map(|text| text.parse().map_err(D::Error::custom)).transpose()
+}
+
+/// An origin in its one spelling: nothing after the host and port.
+pub(super) fn origin(text: &str) -> Result<String, String> {
+    let wrong = || {
+        "must be an address with nothing after its name and port, such as https://photos.example.org, or null"
+            .to_owned()
+    };
+    let url = Url::parse(text.trim()).map_err(|_| wrong())?;
+    let bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
+    let anonymous = url.username().is_empty() && url.password().is_none();
+    match matches!(url.scheme(), "http" | "https") && bare && anonymous {
+        true => Ok(url.origin().ascii_serialization()),
+        false => Err(wrong()),
+    }
+}
+
+pub(super) fn auth(text: &str) -> Result<String, String> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        name @ ("local" | "required") => Ok(name.into()),
+        other => Err(format!("is {other:?}, but must be local or required")),
+    }
+}
+
+/// A group is what stands before the colon of a tag, as tags are kept.
+pub(super) fn tag_group(text: &str) -> Result<String, String> {
+    let name = text.trim().trim_end_matches(':').trim().to_lowercase();
+    match name.is_empty() || name.contains(':') {
+        true => Err("must be what stands before the colon of a tag, such as topic".into()),
+        false => Ok(name),
+    }
+}
+
+pub(super) fn listen_address(text: &str) -> Result<String, String> {
+    let numeric = text.trim().replacen("localhost:", "127.0.0.1:", 1);
+    let address: SocketAddr =
+        numeric.parse().map_err(|_| "must be an address and a port, such as 127.0.0.1:8080, or null")?;
+    Ok(address.to_string())
+}

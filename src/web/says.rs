@@ -1,0 +1,28 @@
+//! Every sentence the web says at its door, to people and to programs: what happened, what can be done.
+
+pub const LOG_IN: &str = "Please log in";
+pub const HOW_TO_LOG_IN: &str = "Send /web to the bot on Telegram, in your private chat with it. It answers with a link that logs you in.";
+pub const WELCOME: &str = "Hello!";
+pub const ONE_CLICK: &str = "One click, and this browser is logged in.";
+pub const LOG_IN_HERE: &str = "Log in";
+pub const LINK_IS_SPENT: &str = "This link has done its work";
+pub const ASK_FOR_ANOTHER: &str =
+    "Links work once, and for five minutes. Send /web to the bot on Telegram, and it gives you a new one.";
+pub const SLOW_DOWN: &str = "One moment, please";
+
+pub const LOG_IN_FIRST: &str = "Log in first, or send an API token: Authorization: Bearer pt_…";
+pub const WRONG_TOKEN: &str = "This API token does not exist, or was revoked.";
+pub const NOT_FROM_THE_PAGE: &str =
+    "This must be sent from the page itself, or by a program with an API token.";
+pub const TOKENS_MAKE_NO_TOKENS: &str =
+    "A token cannot make another one. Log in to the page and make it there.";
+pub const TOO_MANY_TOKENS: &str = "You have as many tokens as one can have. Revoke one that you do not use.";
+pub const NOT_THIS_MACHINE: &str = "Open this page as http://127.0.0.1 or http://localhost.";
+
+pub fn answers_to(host: &str) -> String {
+    format!("This page is at {host}, and answers to no other name.")
+}
+
+pub fn too_often(seconds: u64) -> String {
+    format!("That was wrong too often. Try again in {seconds} seconds.")
+}

@@ -1,0 +1,84 @@
+//! API tokens: shown once, listed without their secret, revoked; and those who guess are made to wait.
+
+use super::{House, Shows};
+use crate::{api::problem, harness::user};
+use reqwest::{
+    Method, StatusCode,
+    header::{RETRY_AFTER, WWW_AUTHENTICATE},
+};
+use serde_json::{Value, json};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_is_shown_once_works_and_is_revoked() {
+    let house = House::open().await;
+    let ann = house.world.private_chat(user(1001, "Ann"));
+    let browser = house.log_in(&ann).await;
+    let (token, id) = house.token(&browser).await;
+    let Shows::Token(secret) = &token else { panic!("a token") };
+    assert!(secret.starts_with("pt_") && secret.len() > 40, "{secret}");
+
+    let begun = house.ask(&token, Method::POST, "/sessions").json(&json!({})).send().await.unwrap();
+    assert_eq!(begun.status(), StatusCode::CREATED, "a program need not say where it sends from");
+    let listed = house.get(&browser, "/tokens").await.text().await.unwrap();
+    assert!(!listed.contains(secret.as_str()), "{listed}");
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!(listed["tokens"][0]["tokenId"], id);
+    assert_eq!(listed["tokens"][0]["name"], "script");
+    assert!(listed["tokens"][0]["lastUsedAt"].is_string(), "it was used: {listed}");
+
+    let revoke = |shows: Shows| house.ask(&shows, Method::DELETE, &format!("/tokens/{id}")).send();
+    assert_eq!(revoke(browser.clone()).await.unwrap().status(), StatusCode::OK);
+    assert_eq!(revoke(browser.clone()).await.unwrap().status(), StatusCode::NOT_FOUND);
+    let refused = house.get(&token, "/sessions").await;
+    assert_eq!(refused.headers()[WWW_AUTHENTICATE], "Bearer");
+    assert!(problem(refused, StatusCode::UNAUTHORIZED).await.contains("revoked"));
+    house.bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_cannot_make_another_and_needs_a_name() {
+    let house = House::open().await;
+    let ann = house.world.private_chat(user(1001, "Ann"));
+    let browser = house.log_in(&ann).await;
+    let (token, _) = house.token(&browser).await;
+    let make = |shows: &Shows, body: Value| house.ask(shows, Method::POST, "/tokens").json(&body).send();
+    let refused = make(&token, json!({ "name": "heir" })).await.unwrap();
+    assert!(problem(refused, StatusCode::FORBIDDEN).await.contains("cannot make another"));
+    for body in [json!({ "name": " " }), json!({ "name": "x".repeat(101) }), json!({})] {
+        let refused = make(&browser, body).await.unwrap();
+        problem(refused, StatusCode::UNPROCESSABLE_ENTITY).await;
+    }
+    house.bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_guesses_is_made_to_wait_and_nobody_else_is() {
+    let house = House::open().await;
+    let ann = house.world.private_chat(user(1001, "Ann"));
+    let browser = house.log_in(&ann).await;
+    let (token, _) = house.token(&browser).await;
+    let link = house.link(&ann).await;
+    // A proxy on this machine tells whom it speaks for.
+    let from = async |address: &str, shows: &Shows, path: &str| {
+        let request = house.ask(shows, Method::GET, path).header("x-forwarded-for", address);
+        request.send().await.unwrap()
+    };
+    let eve = "203.0.113.66";
+    for guess in 0..5 {
+        let wrong = Shows::Token(format!("pt_{guess}"));
+        assert_eq!(from(eve, &wrong, "/sessions").await.status(), StatusCode::UNAUTHORIZED);
+        let wrong = format!("/login/{guess}");
+        assert_eq!(from(eve, &Shows::Nothing, &wrong).await.status(), StatusCode::GONE);
+    }
+    let refused = from(eve, &token, "/sessions").await;
+    let wait: u64 = refused.headers()[RETRY_AFTER].to_str().unwrap().parse().unwrap();
+    assert!((1..=60).contains(&wait), "{wait}");
+    assert!(problem(refused, StatusCode::TOO_MANY_REQUESTS).await.contains("seconds"));
+    let refused = from(eve, &Shows::Nothing, &link).await;
+    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert!(refused.headers().contains_key(RETRY_AFTER));
+
+    assert_eq!(from("203.0.113.67", &token, "/sessions").await.status(), StatusCode::OK, "a neighbour");
+    assert_eq!(from(eve, &browser, "/sessions").await.status(), StatusCode::OK, "who is in is no guesser");
+    house.bot.stop().await;
+}

@@ -1,0 +1,140 @@
+//! Every route there is, tried on somebody's things. The routes come from the document that describes the API, so a
+//! new one fails here until this file says how it is tried.
+
+use super::{House, Shows};
+use reqwest::{
+    Method, RequestBuilder, StatusCode,
+    header::IF_MATCH,
+    multipart::{Form, Part},
+};
+use serde_json::{Value, json};
+
+/// The ids that stand in addresses.
+#[derive(Clone, Debug)]
+pub struct Things {
+    pub session: String,
+    pub message: String,
+    pub turn: String,
+    pub attachment: String,
+    pub token: String,
+}
+
+impl Things {
+    /// Nobody's.
+    pub fn nothing() -> Self {
+        let id = || uuid::Uuid::new_v4().to_string();
+        Self { session: id(), message: "999999999".into(), turn: id(), attachment: id(), token: id() }
+    }
+
+    fn fill(&self, path: &str) -> String {
+        let filled = path
+            .replace("{session_id}", &self.session)
+            .replace("{internal_id}", &self.message)
+            .replace("{attachment_id}", &self.attachment)
+            .replace("{token_id}", &self.token);
+        assert!(!filled.contains('{'), "{path}: say in this file what that stands for");
+        filled
+    }
+}
+
+/// Method and address, as the document writes them.
+#[derive(Clone, Debug)]
+pub struct Route {
+    pub method: Method,
+    pub path: String,
+}
+
+/// What a route is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum About {
+    /// The thing its address names.
+    Something,
+    /// Whoever asks: it is done, and shows nothing of others.
+    Oneself,
+}
+
+enum Body {
+    Nothing,
+    Json(Value),
+    File,
+}
+
+impl Route {
+    /// All that the document tells of.
+    pub async fn all(house: &House, shows: &Shows) -> Vec<Self> {
+        let document: Value = house.get(shows, "/openapi.json").await.json().await.unwrap();
+        let mut routes = Vec::new();
+        for (path, methods) in document["paths"].as_object().unwrap() {
+            for method in methods.as_object().unwrap().keys() {
+                let Ok(method) = method.to_uppercase().parse() else { continue };
+                routes.push(Self { method, path: path.clone() });
+            }
+        }
+        assert!(routes.len() > 15, "the document was not understood: {routes:?}");
+        routes
+    }
+
+    /// How it is tried: what it is about, and a body with which it would work. New routes are to be added.
+    fn trial(&self) -> (About, Body) {
+        use About::{Oneself, Something};
+        let entry = || json!({ "role": "user", "content": "not Ann's words" });
+        match (self.method.as_str(), self.path.as_str()) {
+            ("GET", "/sessions" | "/tokens") => (Oneself, Body::Nothing),
+            ("POST", "/sessions") => (Oneself, Body::Json(json!({}))),
+            ("POST", "/tokens") => (Oneself, Body::Json(json!({ "name": "mine" }))),
+            ("POST", "/attachments") => (Oneself, Body::File),
+            ("PUT", "/sessions/{session_id}") => (Something, Body::Json(json!({ "title": "mine" }))),
+            ("PUT", "/sessions/{session_id}/history") => (Something, Body::Json(json!([entry()]))),
+            ("PATCH", "/sessions/{session_id}/history/{internal_id}") => {
+                (Something, Body::Json(json!({ "tags": ["mine"], "refs": [] })))
+            }
+            ("POST", "/sessions/{session_id}/messages") => {
+                (Something, Body::Json(json!({ "content": "hello" })))
+            }
+            ("POST", "/sessions/{session_id}/cancel") => (Something, Body::Nothing),
+            (
+                "GET",
+                "/sessions/{session_id}"
+                | "/sessions/{session_id}/metadata"
+                | "/sessions/{session_id}/history"
+                | "/sessions/{session_id}/events"
+                | "/sessions/{session_id}/refs"
+                | "/sessions/{session_id}/export"
+                | "/attachments/{attachment_id}"
+                | "/attachments/{attachment_id}/metadata",
+            )
+            | ("DELETE", "/sessions/{session_id}" | "/attachments/{attachment_id}" | "/tokens/{token_id}") => {
+                (Something, Body::Nothing)
+            }
+            (method, path) => panic!("{method} {path}: say in this file how it is tried"),
+        }
+    }
+
+    pub fn about(&self) -> About {
+        self.trial().0
+    }
+
+    pub fn request(&self, house: &House, shows: &Shows, things: &Things) -> RequestBuilder {
+        // A change without a tag would be refused for that.
+        let request = house
+            .ask(shows, self.method.clone(), &things.fill(&self.path))
+            .header(IF_MATCH, format!("\"{}-0\"", things.session.replace('-', "")));
+        match self.trial().1 {
+            Body::Nothing => request,
+            Body::Json(body) => request.json(&body),
+            Body::File => request.multipart(Form::new().part("file", Part::bytes(&b"hello"[..]))),
+        }
+    }
+
+    /// What it answers: only the beginning, because a stream has no end.
+    pub async fn tried(&self, house: &House, shows: &Shows, things: &Things) -> (StatusCode, String) {
+        let mut answer = self.request(house, shows, things).send().await.unwrap();
+        let status = answer.status();
+        let streams = answer.headers().get("content-type").is_some_and(|kind| kind == "text/event-stream");
+        let text = match streams {
+            true => answer.chunk().await.unwrap().map(|bytes| bytes.to_vec()).unwrap_or_default(),
+            false => answer.bytes().await.unwrap().to_vec(),
+        };
+        (status, String::from_utf8_lossy(&text).into_owned())
+    }
+}

@@ -1,0 +1,132 @@
+//! The door's own memory: links that work once, logins that are replaced, tokens that are revoked.
+
+use super::*;
+use chrono::TimeDelta;
+use photothread::{
+    domain::TokenId,
+    store::{ApiToken, LoginLink},
+};
+
+fn link(hash: &str, minutes: i64) -> LoginLink {
+    LoginLink { link_hash: hash.into(), user_id: ann(), expires_at: now() + TimeDelta::minutes(minutes) }
+}
+
+fn month() -> DateTime<Utc> {
+    now() + TimeDelta::days(30)
+}
+
+fn token(name: &str, user: UserId) -> ApiToken {
+    ApiToken {
+        token_id: TokenId::new(),
+        user_id: user,
+        name: name.into(),
+        created_at: now(),
+        last_used_at: None,
+    }
+}
+
+on_both! {
+    async fn a_key_is_made_once_and_kept(store: Store) {
+        let all = (0..4).map(|n| {
+            let store = store.clone();
+            async move { store.web_key("links", &format!("key {n}")).await.unwrap() }
+        });
+        let keys = futures::future::join_all(all).await;
+        assert!(keys.iter().all(|key| *key == keys[0]), "whoever is first makes it: {keys:?}");
+        assert_eq!(store.web_key("links", "another").await.unwrap(), keys[0]);
+        assert_eq!(store.web_key("others", "another").await.unwrap(), "another");
+    }
+
+    async fn a_link_logs_in_once_and_looking_at_it_does_not_use_it_up(store: Store) {
+        store.add_login_link(&link("l1", 5)).await.unwrap();
+        for _ in 0..2 {
+            assert!(store.login_link_is_open("l1", now()).await.unwrap());
+        }
+        assert_eq!(store.log_in("l1", "c1", now(), month()).await.unwrap(), Some(ann()));
+        assert!(!store.login_link_is_open("l1", now()).await.unwrap());
+        assert_eq!(store.log_in("l1", "c2", now(), month()).await.unwrap(), None);
+        assert_eq!(store.login("c1").await.unwrap().unwrap().user_id, ann());
+        assert_eq!(store.login("c2").await.unwrap(), None);
+    }
+
+    async fn of_many_who_use_a_link_at_once_one_is_logged_in(store: Store) {
+        store.add_login_link(&link("l1", 5)).await.unwrap();
+        let all = (0..6).map(|n| {
+            let store = store.clone();
+            async move { store.log_in("l1", &format!("c{n}"), now(), month()).await.unwrap() }
+        });
+        let let_in = futures::future::join_all(all).await;
+        assert_eq!(let_in.iter().flatten().count(), 1);
+    }
+
+    async fn a_link_that_is_too_old_or_was_never_given_logs_nobody_in(store: Store) {
+        store.add_login_link(&link("old", -1)).await.unwrap();
+        for hash in ["old", "forged"] {
+            assert!(!store.login_link_is_open(hash, now()).await.unwrap());
+            assert_eq!(store.log_in(hash, "c1", now(), month()).await.unwrap(), None);
+        }
+    }
+
+    async fn a_login_is_replaced_once_and_ends_with_what_it_replaced(store: Store) {
+        store.add_login_link(&link("l1", 5)).await.unwrap();
+        store.log_in("l1", "c1", now(), month()).await.unwrap();
+        let at = now();
+        assert!(store.renew_login("c1", "c2", at, month()).await.unwrap());
+        assert!(!store.renew_login("c1", "c3", now(), month()).await.unwrap(), "another was first");
+        assert_eq!(store.login("c1").await.unwrap().unwrap().replaced_at, Some(at));
+        let newer = store.login("c2").await.unwrap().unwrap();
+        assert_eq!((newer.user_id, newer.created_at, newer.replaced_at), (ann(), at, None));
+        store.log_out("c2").await.unwrap();
+        assert_eq!((store.login("c1").await.unwrap(), store.login("c2").await.unwrap()), (None, None));
+    }
+
+    async fn logging_out_leaves_other_browsers_alone(store: Store) {
+        for (link_hash, login) in [("l1", "desk"), ("l2", "phone")] {
+            store.add_login_link(&link(link_hash, 5)).await.unwrap();
+            store.log_in(link_hash, login, now(), month()).await.unwrap();
+        }
+        store.log_out("desk").await.unwrap();
+        store.log_out("nobody").await.unwrap();
+        assert!(store.login("phone").await.unwrap().is_some());
+    }
+
+    async fn what_cannot_open_the_door_any_more_is_forgotten(store: Store) {
+        store.add_login_link(&link("old", -1)).await.unwrap();
+        for (n, until) in [("1", now() - TimeDelta::seconds(1)), ("2", month()), ("3", month())] {
+            store.add_login_link(&link(n, 5)).await.unwrap();
+            store.log_in(n, n, now(), until).await.unwrap();
+        }
+        store.renew_login("2", "2b", now() - TimeDelta::minutes(2), month()).await.unwrap();
+        let a_minute_ago = now() - TimeDelta::minutes(1);
+        assert_eq!(store.forget_logins(now(), a_minute_ago).await.unwrap(), 3, "a link and two logins");
+        for (hash, kept) in [("1", false), ("2", false), ("2b", true), ("3", true)] {
+            assert_eq!(store.login(hash).await.unwrap().is_some(), kept, "{hash}");
+        }
+    }
+
+    async fn tokens_are_their_persons_to_list_and_revoke(store: Store) {
+        let bob = UserId("200".into());
+        let (first, of_bob) = (token("script", ann()), token("phone", bob.clone()));
+        assert!(store.add_api_token(&first, "h1", 2).await.unwrap());
+        assert!(store.add_api_token(&of_bob, "h2", 2).await.unwrap());
+        assert_eq!(store.api_token("h1").await.unwrap(), Some(first.clone()));
+        assert_eq!(store.api_token("h3").await.unwrap(), None);
+        let at = now();
+        store.note_token_use(first.token_id, at).await.unwrap();
+        let used = ApiToken { last_used_at: Some(at), ..first.clone() };
+        assert_eq!(store.api_tokens(&ann()).await.unwrap(), [used]);
+        assert!(!store.revoke_api_token(&bob, first.token_id).await.unwrap(), "not Bob's");
+        assert!(store.revoke_api_token(&ann(), first.token_id).await.unwrap());
+        assert!(!store.revoke_api_token(&ann(), first.token_id).await.unwrap());
+        assert_eq!(store.api_token("h1").await.unwrap(), None);
+        assert_eq!(store.api_tokens(&bob).await.unwrap(), [of_bob]);
+    }
+
+    async fn nobody_collects_tokens_without_end(store: Store) {
+        for n in 0..2 {
+            assert!(store.add_api_token(&token("one", ann()), &format!("h{n}"), 2).await.unwrap());
+        }
+        assert!(!store.add_api_token(&token("too many", ann()), "h2", 2).await.unwrap());
+        assert!(store.add_api_token(&token("bob's", UserId("200".into())), "h3", 2).await.unwrap());
+    }
+}
