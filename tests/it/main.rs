@@ -6,6 +6,8 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+// References and tags, import and export.
+mod annotations;
 // The history API.
 mod api;
 // The page in a real browser.

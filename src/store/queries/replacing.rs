@@ -62,13 +62,16 @@ async fn root_anew(conn: &mut Conn, new: &Replacement) -> Result<(), StoreError>
 
 async fn remove_all_but(conn: &mut Conn, session: SessionId, kept: &[MessageId]) -> Result<(), StoreError> {
     let text = session.to_string();
-    for what in [
-        "DELETE FROM outbox WHERE turn_id IS NOT NULL AND turn_id IN ( \
-           SELECT turn_id FROM turns WHERE thread_root_id IN (",
-        "DELETE FROM turns WHERE thread_root_id IN (",
-        "DELETE FROM message_history WHERE internal_id IN (",
+    for (begin, end) in [
+        (
+            "DELETE FROM outbox WHERE turn_id IS NOT NULL AND turn_id IN ( \
+             SELECT turn_id FROM turns WHERE thread_root_id IN (",
+            "))",
+        ),
+        ("DELETE FROM turns WHERE thread_root_id IN (", ")"),
+        ("DELETE FROM message_history WHERE internal_id IN (", ")"),
     ] {
-        let mut query = QueryBuilder::<Db>::new(what);
+        let mut query = QueryBuilder::<Db>::new(begin);
         query
             .push("SELECT g.internal_id FROM message_history g WHERE g.session_id = ")
             .push_bind(text.clone());
@@ -80,7 +83,7 @@ async fn remove_all_but(conn: &mut Conn, session: SessionId, kept: &[MessageId])
             }
             query.push(")");
         }
-        query.push(if what.starts_with("DELETE FROM outbox") { "))" } else { ")" });
+        query.push(end);
         query.build().execute(&mut *conn).await?;
     }
     // A turn of which nothing is left to see is over.

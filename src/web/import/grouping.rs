@@ -107,7 +107,8 @@ impl<'a> Plan<'a> {
                 let key = (turn, entry.tool_call_id.clone().unwrap_or_default());
                 match (&entry.call, entry.role) {
                     (Some(call), _) => {
-                        if calls.insert(key, (call.name.clone(), false)).is_some() {
+                        let before = calls.insert(key, (call.name.clone(), false));
+                        if before.is_some() {
                             wrong.add(entry.at, "tool_call_id", "is that of another call of this turn, too");
                         }
                     }

@@ -5,6 +5,7 @@ mod files;
 mod filling;
 mod grouping;
 mod reading;
+mod top;
 
 use super::{
     Site,
@@ -52,7 +53,7 @@ pub async fn read(
     (session, scope): (&Session, &Scope),
     body: &Value,
 ) -> Result<Replacement, Problem> {
-    let top = reading::top(body).map_err(|flaw| Problem::all_wrong(vec![Wrong::of(flaw)]))?;
+    let top = top::read(body).map_err(|flaw| Problem::all_wrong(vec![Wrong::of(flaw)]))?;
     let mut wrong = Wrongs::default();
     let given = reading::entries(top.entries, &site.exclusive_tags, &mut wrong);
     wrong.checked()?;

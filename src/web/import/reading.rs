@@ -13,7 +13,6 @@ use chrono::{DateTime, Datelike as _, Utc};
 use serde_json::{Map, Value};
 use std::str::FromStr;
 
-const MOST_ENTRIES: usize = 10_000;
 const LONGEST_CONTENT: usize = 200_000;
 const MOST_FILES: usize = 100;
 const LONGEST_NAME: usize = 200;
@@ -38,20 +37,6 @@ const FIELDS: [&str; 18] = [
     "failed",
     "durationMs",
     "usage",
-];
-/// Of an export, and of what GET answers.
-const TOP: [&str; 11] = [
-    "history",
-    "question",
-    "answer",
-    "session",
-    "attachments",
-    "exportedAt",
-    "version",
-    "success",
-    "threadId",
-    "messageCount",
-    "nextBefore",
 ];
 /// What GET tells of a file; its id is what counts.
 const FILE: [&str; 13] = [
@@ -111,42 +96,6 @@ pub struct Reply {
     pub internal_id: Option<i64>,
     pub attachment: Option<AttachmentId>,
     pub quote: Option<String>,
-}
-
-/// What is sent beside the entries.
-pub struct Top<'a> {
-    pub entries: &'a [Value],
-    pub title: Option<String>,
-}
-
-/// A bare list, an export, or what GET answered.
-pub fn top(body: &Value) -> Result<Top<'_>, Flaw> {
-    let (entries, title) = match body {
-        Value::Array(entries) => (entries, None),
-        Value::Object(fields) => {
-            if let Some(unknown) = fields.keys().find(|name| !TOP.contains(&name.as_str())) {
-                return Err(Flaw::new(unknown, "is not a field of an exported history"));
-            }
-            if fields.get("version").is_some_and(|version| *version != 1) {
-                return Err(Flaw::new("version", "must be 1, the only one there is"));
-            }
-            if fields.get("nextBefore").is_some_and(|before| !before.is_null()) {
-                let why = "there is more before this page; read the whole history, without limit";
-                return Err(Flaw::new("nextBefore", why));
-            }
-            let Some(Value::Array(entries)) = fields.get("history") else {
-                return Err(Flaw::new("history", "must be a list of entries"));
-            };
-            let title = fields.get("session").and_then(|session| session["title"].as_str());
-            let title = title.map(|title| title.trim().chars().take(LONGEST_NAME).collect());
-            (entries, title)
-        }
-        _ => return Err(Flaw::new("history", "must be a list of entries, or an exported history")),
-    };
-    match entries.len() {
-        0..=MOST_ENTRIES => Ok(Top { entries, title }),
-        _ => Err(Flaw::new("history", format!("must be at most {MOST_ENTRIES} entries"))),
-    }
 }
 
 pub fn entries(given: &[Value], exclusive: &[String], wrong: &mut Wrongs) -> Vec<Given> {
@@ -490,7 +439,7 @@ impl Reader<'_> {
             };
             if fine {
                 usage.insert(kept.to_owned(), value.clone());
-            } else if !(value.is_null() && !kept.is_empty()) {
+            } else if !value.is_null() || kept.is_empty() {
                 self.wrong(&format!("usage.{name}"), what);
             }
         }

@@ -72,7 +72,7 @@ impl Watching {
     }
 }
 
-async fn watch(api: &Api, session: &str) -> Watching {
+pub async fn watch(api: &Api, session: &str) -> Watching {
     Watching::from(api.get(&format!("/sessions/{session}/events")).await).await
 }
 

@@ -1,7 +1,7 @@
 //! The history API as a program would use it: the real server, spoken to over HTTP.
 
 mod attachments;
-mod events;
+pub mod events;
 mod messages;
 mod sessions;
 mod telegram;

@@ -1,6 +1,7 @@
 //! The conformance suite of the store: one body per promise, run on SQLite and on PostgreSQL alike.
 //! Here are the macro that doubles a test and the small things the promises are told with.
 
+mod annotations;
 mod attachments;
 mod deletion;
 mod drafts;
@@ -12,6 +13,7 @@ mod outage;
 mod outbox;
 mod people;
 mod plans;
+mod replacing;
 mod replies;
 mod round_trips;
 mod session_list;

@@ -1,0 +1,115 @@
+//! References and tags on messages: noted only by whoever has seen the newest state, found by, and gone with what they
+//! point at.
+
+use super::*;
+use futures::future::join_all;
+use photothread::{
+    domain::{Message, MessageId, Reference, Target, TurnId},
+    store::{Annotation, Change},
+};
+
+fn source(url: &str) -> Reference {
+    Reference { url: url.into(), title: Some("A source".into()), ..Reference::default() }
+}
+
+async fn found(store: &Store, tag: Option<&str>, reference: Option<&str>) -> i64 {
+    let filter = SessionFilter {
+        tag: tag.map(Into::into),
+        reference: reference.map(Into::into),
+        ..SessionFilter::default()
+    };
+    store.sessions(&filter, 10, 0).await.unwrap().total
+}
+
+async fn revision(store: &Store, session: SessionId) -> i64 {
+    store.session(session).await.unwrap().unwrap().revision
+}
+
+async fn message(store: &Store, id: MessageId) -> Message {
+    store.message(id).await.unwrap().unwrap()
+}
+
+on_both! {
+    async fn a_note_is_made_on_the_newest_state_only_and_found_by_until_it_is_another(store: Store) {
+        let session = store.open_session(&ann(), "").await.unwrap();
+        let (place, session) = (session.conversation, session.session_id);
+        let id = store.add_message(&said(&place, session, "hi")).await.unwrap();
+        let seen = revision(&store, session).await;
+        let note = Annotation {
+            session,
+            revision: seen,
+            message: id,
+            refs: Some(vec![source("https://a.example")]),
+            tags: Some(vec!["topic:cats".into()]),
+        };
+        assert_eq!(store.annotate_message(&note).await.unwrap(), Change::Made);
+        assert_eq!(revision(&store, session).await, seen + 1);
+        assert_eq!(store.annotate_message(&note).await.unwrap(), Change::Stale);
+        let stored = message(&store, id).await;
+        assert_eq!((stored.refs.clone(), stored.tags.clone()), (vec![source("https://a.example")], vec!["topic:cats".to_owned()]));
+        assert_eq!((found(&store, Some("topic:cats"), None).await, found(&store, None, Some("https://a.example")).await), (1, 1));
+
+        let other = Annotation { revision: seen + 1, refs: None, tags: Some(vec!["b".into()]), ..note.clone() };
+        assert_eq!(store.annotate_message(&other).await.unwrap(), Change::Made);
+        assert_eq!((found(&store, Some("topic:cats"), None).await, found(&store, Some("b"), None).await), (0, 1));
+        assert_eq!(message(&store, id).await.refs.len(), 1, "what is not named stays");
+        let cleared = Annotation { revision: seen + 2, refs: Some(Vec::new()), tags: None, ..note.clone() };
+        assert_eq!(store.annotate_message(&cleared).await.unwrap(), Change::Made);
+        assert_eq!(found(&store, None, Some("https://a.example")).await, 0);
+
+        let elsewhere = store.open_session(&ann(), "").await.unwrap().session_id;
+        let wrong = Annotation { session: elsewhere, revision: 0, ..note.clone() };
+        assert_eq!(store.annotate_message(&wrong).await.unwrap(), Change::Missing);
+        assert_eq!(revision(&store, elsewhere).await, 0, "nothing was changed");
+    }
+
+    async fn of_many_who_saw_the_same_state_one_notes(store: Store) {
+        let session = store.open_session(&ann(), "").await.unwrap();
+        let (place, session) = (session.conversation, session.session_id);
+        let id = store.add_message(&said(&place, session, "hi")).await.unwrap();
+        let seen = revision(&store, session).await;
+        let all = (0..8).map(|n| {
+            let store = store.clone();
+            async move {
+                let tags = Some(vec![format!("by:{n}")]);
+                let note = Annotation { session, revision: seen, message: id, refs: None, tags };
+                store.annotate_message(&note).await.unwrap()
+            }
+        });
+        let made = join_all(all).await.into_iter().filter(|change| *change == Change::Made).count();
+        assert_eq!((made, revision(&store, session).await), (1, seen + 1));
+        assert_eq!(message(&store, id).await.tags.len(), 1);
+    }
+
+    async fn a_reference_to_a_file_goes_with_the_file(store: Store) {
+        let session = store.open_session(&ann(), "").await.unwrap();
+        let (place, session) = (session.conversation, session.session_id);
+        let photo = picture(&place);
+        let url = Target::url_of(photo.attachment_id);
+        let answer = NewMessage {
+            refs: vec![source(&url), source("https://a.example")],
+            ..answered(&place, session, "done")
+        };
+        store.add_message_with(&said(&place, session, ""), std::slice::from_ref(&photo)).await.unwrap();
+        let id = store.add_message(&answer).await.unwrap();
+        let before = revision(&store, session).await;
+        assert_eq!(found(&store, None, Some(&url)).await, 1);
+        assert!(store.delete_attachment(photo.attachment_id).await.unwrap());
+        assert_eq!(message(&store, id).await.refs, [source("https://a.example")]);
+        assert_eq!((found(&store, None, Some(&url)).await, revision(&store, session).await), (0, before + 1));
+    }
+
+    async fn a_sessions_turns_are_those_its_messages_have(store: Store) {
+        let place = page("x");
+        let (one, two) = (store.open_session(&ann(), "").await.unwrap(), store.open_session(&ann(), "").await.unwrap());
+        let (here, there) = (TurnId::new(), TurnId::new());
+        for (session, turn) in [(&one, here), (&one, here), (&two, there)] {
+            let answer = NewMessage { turn_id: Some(turn), ..answered(&place, session.session_id, "") };
+            store.add_message(&answer).await.unwrap();
+        }
+        assert_eq!(store.turns_of_session(one.session_id).await.unwrap(), [here]);
+        let asked = [here, there, TurnId::new()];
+        assert_eq!(store.turns_elsewhere(one.session_id, &asked).await.unwrap(), [there]);
+        assert_eq!(store.turns_elsewhere(one.session_id, &[]).await.unwrap(), []);
+    }
+}
