@@ -3,7 +3,7 @@
 use super::{House, Shows};
 use crate::{
     api::{Api, problem},
-    harness::user,
+    harness::{Browser, user},
 };
 use reqwest::{
     Method, Response, StatusCode,
@@ -157,4 +157,18 @@ async fn every_answer_tells_the_browser_to_be_careful() {
         }
     }
     local.bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_reference_page_works_under_its_policy() {
+    let api = Api::open().await;
+    let browser = Browser::start().await;
+    browser.go(&format!("{}/docs/", api.url)).await;
+    browser.until_there(".opblock-summary-path").await;
+    browser.click(".opblock-get .opblock-summary-control").await;
+    browser.until_there(".opblock-body .responses-wrapper").await;
+    browser.click(".authorize").await;
+    browser.until_there(".auth-container").await;
+    assert_eq!(browser.complaints().await, [""; 0]);
+    api.bot.stop().await;
 }

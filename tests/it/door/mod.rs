@@ -1,7 +1,6 @@
 //! Who gets in over HTTP and who sees what: the real server with login required, people on Telegram who ask for their
 //! links, and their browsers and programs.
 
-mod browser;
 mod guard;
 mod isolation;
 mod login;
