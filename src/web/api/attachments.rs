@@ -1,7 +1,7 @@
 //! Files: keep one, give its bytes or a small view of it, tell where it comes from, delete it.
 
 use super::{
-    sessions::{Done, entered},
+    sessions::{Done, entered, sweep},
     shapes::{self, Attachment},
 };
 use crate::{
@@ -226,7 +226,7 @@ pub async fn delete(
     if !site.store.delete_attachment(file.attachment_id).await? {
         return Err(Problem::not_found("attachment"));
     }
-    site.prints.sweep().await?;
+    sweep(&site).await;
     site.turns.changed(&file.conversation);
     Ok(Done::saying("Attachment deleted"))
 }

@@ -3,7 +3,7 @@
 use super::{
     annotations::{NewRef, seen, stale, state_after},
     history::{self, History},
-    sessions::entered,
+    sessions::{entered, sweep},
 };
 use crate::{
     access::Viewer,
@@ -22,7 +22,6 @@ use axum::{
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
-use tracing::error;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -124,10 +123,7 @@ pub async fn replace(
         }
     }
     site.turns.changed(&session.conversation);
-    if let Err(error) = site.prints.sweep().await {
-        // The rows are gone; the bytes are noted and go with the next upkeep.
-        error!(%error, "deleted files could not be removed yet");
-    }
+    sweep(&site).await;
     let (now, _) = entered(&viewer, &site.store, id).await?;
     let (_, history) = history::read(&site, &now, &history::Wanted::all()).await?;
     Ok((state_after(&session), history))

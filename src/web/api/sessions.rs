@@ -14,6 +14,7 @@ use crate::{
 use axum::{extract::State, http::StatusCode};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use tracing::error;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -188,6 +189,13 @@ pub async fn rename(
     Ok(One::of(entered(&viewer, &site.store, id).await?.0))
 }
 
+/// Removes the bytes of what was deleted. If that fails, they are noted, and go with the next upkeep.
+pub async fn sweep(site: &Site) {
+    if let Err(error) = site.prints.sweep().await {
+        error!(%error, "deleted files could not be removed yet");
+    }
+}
+
 /// Deletes a session: its messages, tool calls and every file that no other session uses.
 #[utoipa::path(delete, path = "/sessions/{session_id}", operation_id = "delete_session", tag = "sessions", params(("session_id" = Uuid, Path)),
     responses((status = 200, body = Done), Usual))]
@@ -201,6 +209,7 @@ pub async fn delete(
         return Err(Problem::not_found("session"));
     };
     site.turns.stop(&deleted.turns, &deleted.conversation);
-    site.prints.sweep().await?;
+    site.turns.changed(&deleted.conversation);
+    sweep(&site).await;
     Ok(Done::saying("Session deleted"))
 }
