@@ -217,3 +217,22 @@ async fn an_answer_in_words_refers_to_what_it_was_asked_about() {
     assert_eq!(answer["refs"], json!([]));
     api.bot.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_group_that_is_exclusive_a_message_has_one_tag() {
+    let world = crate::harness::World::start().await;
+    let settings = crate::harness::Settings::new(&world)
+        .with("TELEGRAM_BOT_TOKEN", "")
+        .with("PHOTOTHREAD_WEB__EXCLUSIVE_TAGS", "[status]");
+    let api = Api::with(world, settings).await;
+    let session = api.begin().await;
+    let message = api.asks(&session, Form::new().text("content", "hello")).await["internalId"].clone();
+    let both = json!(["status:open", "topic:a", "topic:b", "Status:done"]);
+    let refused = wrongs(notes(&api, &session, &message, &json!({ "tags": both })).await).await;
+    assert_eq!(refused, [(None, "tags[3]".to_owned())]);
+    let entries = json!([{ "role": "user", "msg": "a" }, { "role": "user", "msg": "b", "tags": both }]);
+    assert_eq!(wrongs(puts(&api, &session, &entries).await).await, [(Some(1), "tags[3]".to_owned())]);
+    let one = json!({ "tags": ["status:open", "topic:a", "topic:b"] });
+    assert_eq!(notes(&api, &session, &message, &one).await.status(), StatusCode::OK);
+    api.bot.stop().await;
+}
