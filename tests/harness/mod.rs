@@ -20,6 +20,7 @@ mod browser;
 mod faults;
 mod files;
 mod gate;
+mod installed;
 mod markup;
 mod messages;
 mod methods;
@@ -40,6 +41,7 @@ pub use bot::{BotUnderTest, Settings, Speech, key_of};
 pub use browser::{Browser, Tab};
 pub use faults::RateLimits;
 pub use gate::Gate;
+pub use installed::installed;
 pub use model::{
     Answer, Said, ScriptedModel,
     reading::{self, attachment_ids},

@@ -3,17 +3,14 @@
 
 use crate::{
     api::{Api, part},
-    harness::jpeg,
+    harness::{installed, jpeg},
 };
 use reqwest::multipart::Form;
 use std::{path::PathBuf, process::Output};
 use tokio::process::Command;
 
-/// Where `make setup` puts it.
 fn schemathesis() -> PathBuf {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = || PathBuf::from(std::env::var_os("HOME").expect("HOME")).join(".cache");
-    let program = cache.unwrap_or_else(home).join("photothread-tools/schemathesis/bin/schemathesis");
+    let program = installed("schemathesis").join("bin/schemathesis");
     assert!(program.exists(), "schemathesis is not installed: run `make setup`");
     program
 }

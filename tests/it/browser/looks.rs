@@ -3,13 +3,13 @@
 use super::*;
 use serde_json::{Value, json};
 
-/// Where `scripts/setup` keeps axe-core, which looks for what shuts people out.
+/// axe-core, which looks for what shuts people out.
 fn axe() -> String {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));
-    let path = cache.expect("a home").join("photothread-tools/axe-core-4.11.0/axe.min.js");
-    std::fs::read_to_string(&path)
-        .unwrap_or_else(|error| panic!("{}: {error}. Run `make setup`.", path.display()))
+    let versions = std::fs::read_dir(installed("axe").join("lib")).into_iter().flatten();
+    let script = |python: PathBuf| python.join("site-packages/axe_playwright_python/axe.min.js");
+    let found =
+        versions.filter_map(|version| std::fs::read_to_string(script(version.ok()?.path())).ok()).next();
+    found.expect("axe-core is not installed: run `make setup`")
 }
 
 /// Serious and critical findings, each with the elements it is about.

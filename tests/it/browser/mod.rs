@@ -8,7 +8,7 @@ mod notes;
 mod pictures;
 mod talking;
 
-use crate::harness::{BotUnderTest, Browser, ScriptedModel, Settings, World};
+use crate::harness::{BotUnderTest, Browser, ScriptedModel, Settings, World, installed};
 use std::{
     ops::Deref,
     path::{Path, PathBuf},
