@@ -81,11 +81,11 @@ impl Turns {
     /// Stops these turns, which are over as far as the store is concerned.
     pub fn stop(&self, turns: &[TurnId], place: &Conversation) {
         for id in turns {
-            if let Some(turn) = self.running().get(id) {
-                turn.token.cancel();
+            let here = self.running().get(id).map(|turn| turn.token.cancel());
+            // A turn that runs here says itself that it ends; of one that waits, nobody else will.
+            if here.is_none() {
+                self.tell(TurnEvent::Ended { turn: *id, conversation: place.clone() });
             }
-            // Waiting turns end here: nobody else will say so.
-            self.tell(TurnEvent::Ended { turn: *id, conversation: place.clone() });
         }
     }
 

@@ -12,6 +12,8 @@ use tokio::sync::{RwLock, RwLockReadGuard};
 
 /// Bytes that are in the store for longer than this without a row will not get one.
 const ON_ITS_WAY: Duration = Duration::from_secs(600);
+/// A file that waited this long for its row (the database may be away, a person may not have gone on) has lost it.
+const NOBODYS: Duration = Duration::from_secs(86_400);
 /// How many are removed at a time.
 const AT_ONCE: i64 = 100;
 
@@ -37,13 +39,21 @@ impl Arrivals {
     ) -> Result<(), ObjectError> {
         let _coming_in = self.come_in().await;
         put.await?;
-        let mut lately = self.lately();
-        lately.retain(|_, arrived| {
-            arrived.retain(|(_, at)| at.elapsed() < ON_ITS_WAY);
+        self.lately().entry(key.to_owned()).or_default().push((id, Instant::now()));
+        Ok(())
+    }
+
+    /// Bytes that came so long ago that no row will come any more: what has none is nobody's.
+    fn settled(&self) -> Vec<String> {
+        let mut settled = Vec::new();
+        self.lately().retain(|key, arrived| {
+            arrived.retain(|(_, at)| at.elapsed() < NOBODYS);
+            if arrived.is_empty() {
+                settled.push(key.clone());
+            }
             !arrived.is_empty()
         });
-        lately.entry(key.to_owned()).or_default().push((id, Instant::now()));
-        Ok(())
+        settled
     }
 
     /// These files are gone: nobody need wait for their rows.
@@ -71,6 +81,12 @@ impl Attachments {
     /// Removes the bytes of deleted files that no other file has. Returns the hashes of what is gone.
     pub async fn sweep(&self) -> Result<Vec<String>, AttachmentError> {
         let mut gone = Vec::new();
+        for key in self.arrivals.settled() {
+            let _alone = self.arrivals.door.write().await;
+            if !self.store.object_in_use(&key).await? {
+                self.objects.delete(&key).await?;
+            }
+        }
         loop {
             let doomed = self.store.doomed_objects(AT_ONCE).await?;
             self.arrivals.forget(&doomed);

@@ -96,7 +96,10 @@ impl Prints {
         };
         let encoded = self.darkroom.develop(pixels, print).await?;
         let printed = self.attachments.fulfil(file, Bytes::from(encoded.bytes)).await?;
-        self.store.print_attachment(&printed).await.map_err(AttachmentError::from)?;
+        if !self.store.print_attachment(&printed).await.map_err(AttachmentError::from)? {
+            self.sweep().await?;
+            return Err(ToolError::Trouble(format!("{} has been deleted.", file.filename)));
+        }
         Ok(printed)
     }
 

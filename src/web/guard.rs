@@ -14,7 +14,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; \
      connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -95,7 +95,8 @@ fn is_local(host: &str) -> bool {
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
         _ => host,
     };
-    matches!(name, "127.0.0.1" | "localhost" | "[::1]")
+    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    name == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
 /// Browsers say where something was sent from. Tools like curl say nothing: on this machine they are not a browser's
@@ -145,7 +146,7 @@ mod tests {
 
     #[test]
     fn only_this_machines_names_open_the_page() {
-        for host in ["127.0.0.1:8080", "localhost:8080", "[::1]:8080", "localhost"] {
+        for host in ["127.0.0.1:8080", "127.0.0.2:8080", "localhost:8080", "[::1]:8080", "localhost"] {
             assert!(is_local(host), "{host}");
         }
         for host in ["evil.example:8080", "127.0.0.1.evil.example", "", "10.0.0.1:8080"] {

@@ -67,16 +67,9 @@ async fn look(State(site): State<Arc<Site>>, Path(token): Path<String>, asked: P
     if !is_needed(&site) {
         return Redirect::to("/").into_response();
     }
-    let (peer, now) = (attempts::peer(&asked), Instant::now());
-    if let Some(seconds) = site.attempts.wait(peer, now) {
-        return slow_down(seconds);
-    }
     match site.door.is_open(&token, Utc::now()).await {
         Ok(true) => page(StatusCode::OK, says::WELCOME, says::ONE_CLICK.into(), Some(says::LOG_IN_HERE)),
-        Ok(false) => {
-            site.attempts.wrong(peer, now);
-            spent()
-        }
+        Ok(false) => refused(&site, &asked),
         Err(error) => Problem::from(error).into_response(),
     }
 }
@@ -85,16 +78,9 @@ async fn log_in(State(site): State<Arc<Site>>, Path(token): Path<String>, asked:
     if !is_needed(&site) {
         return Redirect::to("/").into_response();
     }
-    let (peer, now) = (attempts::peer(&asked), Instant::now());
-    if let Some(seconds) = site.attempts.wait(peer, now) {
-        return slow_down(seconds);
-    }
     let login = match site.door.log_in(&token, Utc::now()).await {
         Ok(Some(login)) => login,
-        Ok(None) => {
-            site.attempts.wrong(peer, now);
-            return spent();
-        }
+        Ok(None) => return refused(&site, &asked),
         Err(error) => return Problem::from(error).into_response(),
     };
     // Whoever was logged in here before is not any more.
@@ -117,6 +103,16 @@ fn with_cookie(line: Option<header::HeaderValue>, to: &str) -> Response {
     let mut response = Redirect::to(to).into_response();
     response.headers_mut().extend(line.map(|line| (header::SET_COOKIE, line)));
     response
+}
+
+/// A link that opens nothing counts as a guess. Only who is wrong waits: behind a proxy, many may be one address.
+fn refused(site: &Site, asked: &Parts) -> Response {
+    let (peer, now) = (attempts::peer(asked), Instant::now());
+    if let Some(seconds) = site.attempts.wait(peer, now) {
+        return slow_down(seconds);
+    }
+    site.attempts.wrong(peer, now);
+    spent()
 }
 
 fn spent() -> Response {

@@ -1,5 +1,5 @@
-//! The local page: upload a photo, ask for an edit, see the result, reply to any picture. It enters the walk where
-//! Telegram does, at the filing of messages, and shows what the history holds.
+//! The web: a page and an API over the same conversations as Telegram's. It enters the walk where Telegram does, at the
+//! filing of messages, and tells what the history holds and what is on its way.
 
 mod api;
 mod attempts;

@@ -35,10 +35,11 @@ pub async fn arrive(site: &Site, asked: &Parts) -> Result<Option<Arrival>, Respo
     let ours = |error| Problem::from(error).into_response();
     if let Some(token) = bearer(&asked.headers) {
         let (peer, now) = (attempts::peer(asked), Instant::now());
-        if let Some(seconds) = site.attempts.wait(peer, now) {
-            return Err(guard::too_often(seconds));
-        }
         let Some((viewer, pass)) = site.door.by_token(token, Utc::now()).await.map_err(ours)? else {
+            // Only who is wrong waits: behind a proxy, many people may be one address.
+            if let Some(seconds) = site.attempts.wait(peer, now) {
+                return Err(guard::too_often(seconds));
+            }
             site.attempts.wrong(peer, now);
             return Err(Problem::new(StatusCode::UNAUTHORIZED, says::WRONG_TOKEN).into_response());
         };

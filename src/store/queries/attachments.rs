@@ -42,9 +42,10 @@ pub async fn add_attachment(conn: &mut Conn, attachment: &Attachment) -> Result<
     Ok(())
 }
 
-/// Tells what file an attachment has become, unless it is known already.
-pub async fn print_attachment(conn: &mut Conn, printed: &Attachment) -> Result<(), StoreError> {
-    sqlx::query::<Db>(
+/// Tells what file an attachment has become, unless it is known already. If it was deleted meanwhile, its bytes are
+/// doomed at once, and the answer is false.
+pub async fn print_attachment(conn: &mut Conn, printed: &Attachment) -> Result<bool, StoreError> {
+    let done = sqlx::query::<Db>(
         "UPDATE attachment_metadata SET sha256 = $2, mime_type = $3, size = $4, width = $5, height = $6, object_key = $7 \
          WHERE attachment_id = $1 AND object_key = ''",
     )
@@ -55,9 +56,21 @@ pub async fn print_attachment(conn: &mut Conn, printed: &Attachment) -> Result<(
     .bind(printed.width)
     .bind(printed.height)
     .bind(&printed.object_key)
+    .execute(&mut *conn)
+    .await?;
+    if done.rows_affected() > 0 {
+        return Ok(true);
+    }
+    let doomed = sqlx::query::<Db>(
+        "INSERT INTO doomed_objects (attachment_id, object_key, sha256) SELECT $1, $2, $3 \
+         WHERE NOT EXISTS (SELECT 1 FROM attachment_metadata f WHERE f.attachment_id = $1) ON CONFLICT DO NOTHING",
+    )
+    .bind(printed.attachment_id.to_string())
+    .bind(&printed.object_key)
+    .bind(&printed.sha256)
     .execute(conn)
     .await?;
-    Ok(())
+    Ok(doomed.rows_affected() == 0)
 }
 
 /// What was made from a picture, newest first.

@@ -5,7 +5,7 @@ use super::{
     rows::{self, ATTACHMENT},
 };
 use crate::{
-    domain::{AttachmentId, Conversation, SessionId, TurnId},
+    domain::{AttachmentId, Conversation, InterfaceType, SessionId, TurnId},
     store::{DeletedSession, Doomed, StoreError},
 };
 use chrono::{DateTime, Utc};
@@ -30,14 +30,26 @@ pub async fn delete_session(conn: &mut Conn, id: SessionId) -> Result<Option<Del
         doom(conn, *file).await?;
     }
     // Handled updates are kept for a while to be recognised; what they said need not be.
-    sqlx::query::<Db>("UPDATE inbox SET raw = '' WHERE conversation_id = $1 AND state = 'done'")
-        .bind(&place.id)
-        .execute(&mut *conn)
-        .await?;
+    sqlx::query::<Db>(
+        "UPDATE inbox SET raw = '' WHERE conversation_id = $1 AND state IN ('done', 'skipped')",
+    )
+    .bind(&place.id)
+    .execute(&mut *conn)
+    .await?;
     sqlx::query::<Db>("DELETE FROM session_metadata WHERE session_id = $1")
         .bind(&text)
         .execute(&mut *conn)
         .await?;
+    // A conversation of the web is its session; a chat goes on, and so do those who take part in it.
+    if place.interface == InterfaceType::Web {
+        sqlx::query::<Db>(
+            "DELETE FROM members WHERE interface_type = 'web' AND conversation_id = $1 AND NOT EXISTS ( \
+               SELECT 1 FROM session_metadata s WHERE s.interface_type = 'web' AND s.conversation_id = $1)",
+        )
+        .bind(&place.id)
+        .execute(&mut *conn)
+        .await?;
+    }
     Ok(Some(DeletedSession { conversation: place, turns }))
 }
 
@@ -184,6 +196,15 @@ pub async fn forget_uploads(conn: &mut Conn, before: DateTime<Utc>) -> Result<u6
 
 /// Deletes what is known of a file and notes its bytes as doomed. False if there is no such file.
 pub async fn delete_attachment(conn: &mut Conn, id: AttachmentId) -> Result<bool, StoreError> {
+    // A history without one of its files is another.
+    sqlx::query::<Db>(
+        "UPDATE session_metadata SET revision = revision + 1 WHERE session_id IN ( \
+           SELECT m.session_id FROM message_attachments a JOIN message_history m ON m.internal_id = a.internal_id \
+           WHERE a.attachment_id = $1)",
+    )
+    .bind(id.to_string())
+    .execute(&mut *conn)
+    .await?;
     doom(conn, id).await
 }
 

@@ -15,6 +15,8 @@ use sqlx::{AssertSqlSafe, Row as _};
 /// Adds one message with its links to attachments, whose rows must exist, and counts it in its session.
 pub async fn add_message(conn: &mut Conn, message: &NewMessage) -> Result<MessageId, StoreError> {
     let m = message;
+    // First, because it holds the session: whoever reads on from the last id must not miss one that came later.
+    sessions::count_message(conn, m).await?;
     let row = sqlx::query::<Db>(
         "INSERT INTO message_history (interface_type, conversation_id, session_id, interface_message_id, turn_id, \
          thread_root_id, timestamp, role, content, tool_calls, tool_call_id, tool_name, agent_id, user_id, \
@@ -52,7 +54,6 @@ pub async fn add_message(conn: &mut Conn, message: &NewMessage) -> Result<Messag
         attachments::link(conn, MessageId(id), position, *attachment, carried_by).await?;
     }
     labels::note(conn, MessageId(id), m).await?;
-    sessions::count_message(conn, m).await?;
     Ok(MessageId(id))
 }
 

@@ -260,7 +260,9 @@ impl Watcher {
         }
         let Some(turn) = self.site.turns.running_in(&self.place) else { return Ok(()) };
         let Some(progress) = self.site.turns.follow(turn) else { return Ok(()) };
-        let of_session = self.site.store.turn(turn).await?.filter(|turn| turn.session_id == self.session);
+        let known = self.site.store.turn(turn).await?;
+        let of_session =
+            known.filter(|turn| turn.session_id == self.session && turn.state == TurnState::Running);
         if of_session.is_some() {
             self.tell_json("turn_started", None, json!({ "turnId": turn })).await?;
             self.followed = Some(Followed { turn, progress, told: Progress::default() });

@@ -101,11 +101,16 @@ pub async fn list(
     if wanted.q.as_ref().is_some_and(|q| q.len() > LONGEST_SEARCH) {
         return Err(Problem::bad("q is too long; a few words will do."));
     }
+    let words = wanted.q.as_deref().map(SessionFilter::words_of);
+    if words.as_ref().is_some_and(Vec::is_empty) {
+        // Nothing but signs: no session has them.
+        return Ok(axum::Json(Listed { success: true, sessions: Vec::new(), total_count: 0 }));
+    }
     let filter = SessionFilter {
         user: wanted.user_id.map(UserId),
         tag: wanted.tag.map(|tag| tag.trim().to_lowercase()),
         reference: wanted.reference,
-        words: wanted.q.as_deref().map(SessionFilter::words_of).unwrap_or_default(),
+        words: words.unwrap_or_default(),
         ..viewer.sees()
     };
     let list = site.store.sessions(&filter, wanted.limit, wanted.offset).await?;

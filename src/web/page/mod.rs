@@ -267,7 +267,7 @@ async fn listed(site: &Site, viewer: &Viewer, wanted: &Wanted) -> Result<List, O
     let filter = SessionFilter { words, ..viewer.sees() };
     let offset = wanted.offset.max(0);
     let found = site.store.sessions(&filter, LISTED, offset).await?;
-    let next = offset + LISTED;
+    let next = offset.saturating_add(LISTED);
     let more = (next < found.total).then_some(next);
     Ok(List { items: items(&found.sessions, wanted.current), q, more })
 }

@@ -159,6 +159,14 @@ async fn failing_cancelling_renaming_and_deleting_are_told_too() {
     let cancel = api.ask(Method::POST, &format!("/sessions/{session}/cancel")).send().await.unwrap();
     assert_eq!(cancel.json::<Value>().await.unwrap(), json!({ "success": true, "cancelled": true }));
     assert_eq!(tab.until("cancelled").await.pop().unwrap().data["turnId"], sent["turnId"]);
+    let next = api.says(&session, &json!({ "content": "hello again" })).await;
+    let seen = tab.until("done").await;
+    assert!(seen.iter().all(|event| event.name != "cancelled"), "told once: {seen:#?}");
+    let begun = seen.iter().filter(|event| event.name == "turn_started");
+    assert!(
+        begun.map(|event| &event.data["turnId"]).eq([&next["turnId"]]),
+        "what is over does not begin again"
+    );
 
     let put = api.ask(Method::PUT, &format!("/sessions/{session}")).json(&json!({ "title": "Renamed" }));
     put.send().await.unwrap();

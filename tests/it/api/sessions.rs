@@ -45,6 +45,7 @@ async fn a_session_is_begun_named_listed_and_there_after_a_restart() {
     assert_eq!((&page["sessions"][0]["sessionId"], page["totalCount"].as_i64()), (&json!(second), Some(2)));
     assert_eq!(api.read("/sessions?user_id=nobody").await["totalCount"], 0);
     assert_eq!(api.read("/sessions?q=THERE+hel").await["totalCount"], 1);
+    assert_eq!(api.read("/sessions?q=!!!").await["totalCount"], 0, "no words, nothing found");
     api.bot.stop().await;
 }
 

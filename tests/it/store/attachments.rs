@@ -147,4 +147,18 @@ on_both! {
         assert_eq!(store.shown_as(message, Some(photo)).await.unwrap().as_deref(), Some("7"));
         assert_eq!(store.shown_as(photothread::domain::MessageId(999), None).await.unwrap(), None);
     }
+
+    async fn a_picture_that_was_deleted_while_it_was_made_leaves_no_bytes(store: Store) {
+        let place = chat(1);
+        let promise = Attachment { object_key: String::new(), ..picture(&place) };
+        store.add_attachment(&promise).await.unwrap();
+        let printed = Attachment { object_key: "made/too/late".into(), ..promise.clone() };
+        assert!(store.print_attachment(&printed).await.unwrap());
+        assert!(store.print_attachment(&printed).await.unwrap(), "somebody else was first, which is fine");
+        assert_eq!(store.doomed_objects(9).await.unwrap(), []);
+        store.delete_attachment(promise.attachment_id).await.unwrap();
+        store.forget_doomed(&[promise.attachment_id]).await.unwrap();
+        assert!(!store.print_attachment(&printed).await.unwrap());
+        assert_eq!(store.doomed_objects(9).await.unwrap()[0].object_key, "made/too/late");
+    }
 }
