@@ -211,6 +211,14 @@ pub async fn delete_attachment(conn: &mut Conn, id: AttachmentId) -> Result<bool
 async fn doom(conn: &mut Conn, id: AttachmentId) -> Result<bool, StoreError> {
     super::labels::forget_file(conn, id).await?;
     sqlx::query::<Db>(
+        "UPDATE session_metadata SET revision = revision + 1 WHERE session_id IN ( \
+           SELECT m.session_id FROM message_attachments a \
+           JOIN message_history m ON m.internal_id = a.internal_id WHERE a.attachment_id = $1)",
+    )
+    .bind(id.to_string())
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query::<Db>(
         "INSERT INTO doomed_objects (attachment_id, object_key, sha256) \
          SELECT attachment_id, object_key, sha256 FROM attachment_metadata \
          WHERE attachment_id = $1 AND object_key <> '' ON CONFLICT DO NOTHING",

@@ -329,15 +329,18 @@ pub async fn edit_message(
     shown_id: &str,
     content: &str,
 ) -> Result<bool, StoreError> {
-    let done = sqlx::query::<Db>(
+    let edited = sqlx::query::<Db>(
         "UPDATE message_history SET content = $4 \
-         WHERE interface_type = $1 AND conversation_id = $2 AND interface_message_id = $3 AND role = 'user'",
+         WHERE interface_type = $1 AND conversation_id = $2 AND interface_message_id = $3 AND role = 'user' \
+         RETURNING session_id",
     )
     .bind(place.interface.as_str())
     .bind(&place.id)
     .bind(shown_id)
     .bind(rows::clean(content))
-    .execute(conn)
+    .fetch_optional(&mut *conn)
     .await?;
-    Ok(done.rows_affected() > 0)
+    let Some(row) = edited else { return Ok(false) };
+    sessions::touch_session(conn, rows::parsed(&row, "session_id")?).await?;
+    Ok(true)
 }

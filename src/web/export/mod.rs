@@ -109,11 +109,17 @@ enum Files {
 
 impl Export {
     pub async fn of(store: &Store, session: Session) -> Result<Self, StoreError> {
-        let messages = store.messages_of_session(session.session_id, None, None, Detail::WithTools).await?;
+        let mut messages =
+            store.messages_of_session(session.session_id, None, None, Detail::WithTools).await?;
         let mut seen = HashSet::new();
         let ids: Vec<AttachmentId> =
             messages.iter().flat_map(named_by).filter(|id| seen.insert(*id)).collect();
         let files = store.attachments(&session.conversation, &ids).await?;
+        for reply in messages.iter_mut().filter_map(|message| message.body.reply.as_mut()) {
+            // A reply may outlive the file it points at; whoever imports it could not tell what is meant.
+            reply.attachment =
+                reply.attachment.filter(|id| files.iter().any(|file| file.attachment_id == *id));
+        }
         let files = files.into_iter().enumerate().map(|(at, attachment)| {
             let path = names::file(at + 1, &attachment.filename);
             File { attachment, path }
@@ -170,11 +176,12 @@ impl Export {
     }
 }
 
-/// The files a message carries, and those it refers to.
+/// The files a message carries, those it refers to, and the one it replies to.
 fn named_by(message: &Message) -> Vec<AttachmentId> {
     let referred = message.refs.iter().filter_map(|reference| match reference.target() {
         Target::Attachment(id) => Some(id),
         _ => None,
     });
-    message.attachments.iter().copied().chain(referred).collect()
+    let replied = message.reply.as_ref().and_then(|reply| reply.attachment);
+    message.attachments.iter().copied().chain(referred).chain(replied).collect()
 }

@@ -113,6 +113,17 @@ async fn there_and_back(api: Api) {
     let later: Value = export(&api, &other, "json").await.json().await.unwrap();
     assert_eq!(comparable(&later), comparable(&exported));
 
+    // A picture that was replied to and deleted is missed by nobody.
+    let replied = |entry: &Value| entry["replyTo"]["attachmentId"].is_string();
+    let reply = api.history(&other).await.into_iter().find(replied).unwrap();
+    let lost = format!("/attachments/{}", text(&reply["replyTo"]["attachmentId"]));
+    assert_eq!(api.ask(Method::DELETE, &lost).send().await.unwrap().status(), StatusCode::OK);
+    let without: Value = export(&api, &other, "json").await.json().await.unwrap();
+    let third = api.begin().await;
+    assert_eq!(replaces(&api, &third, &without).await.len(), without["history"].as_array().unwrap().len());
+    let unchanged = api.read(&format!("/sessions/{other}/history?include_tools=true")).await;
+    replaces(&api, &other, &unchanged).await;
+
     // Put back into where it came from, it is itself.
     replaces(&api, &session, &exported).await;
     let same: Value = export(&api, &session, "json").await.json().await.unwrap();

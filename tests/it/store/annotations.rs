@@ -99,6 +99,20 @@ on_both! {
         assert_eq!((found(&store, None, Some(&url)).await, revision(&store, session).await), (0, before + 1));
     }
 
+    async fn an_edit_and_a_deleted_file_are_changes_too(store: Store) {
+        let place = chat(1);
+        let photo = picture(&place);
+        let mut sent = note(&place, "10", "look");
+        sent.attachments.push(photo.clone());
+        store.file(&filing(&place, vec![sent])).await.unwrap();
+        let session = store.current_session(&place).await.unwrap().unwrap();
+        assert!(store.edit_message(&place, "10", "look here").await.unwrap());
+        assert_eq!(revision(&store, session.session_id).await, session.revision + 1);
+        assert!(!store.edit_message(&place, "11", "never seen").await.unwrap());
+        store.delete_attachment(photo.attachment_id).await.unwrap();
+        assert_eq!(revision(&store, session.session_id).await, session.revision + 2);
+    }
+
     async fn a_sessions_turns_are_those_its_messages_have(store: Store) {
         let place = page("x");
         let (one, two) = (store.open_session(&ann(), "").await.unwrap(), store.open_session(&ann(), "").await.unwrap());
