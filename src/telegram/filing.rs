@@ -198,7 +198,9 @@ pub async fn apply_edit(telegram: &Telegram, message: &teloxide::types::Message)
     let Some(found) = telegram.store.find_message(&place, &shown).await? else { return Ok(false) };
     let text = parse::words(message, &telegram.me, &telegram.routes).text;
     let content = markers::with_markers(&text, &found.message.attachments);
-    telegram.store.edit_message(&place, &shown, &content).await
+    let edited = telegram.store.edit_message(&place, &shown, &content).await?;
+    telegram.turns.changed(&place);
+    Ok(edited)
 }
 
 /// Strangers reach neither the model nor a download; they hear so once.

@@ -196,20 +196,12 @@ pub async fn forget_uploads(conn: &mut Conn, before: DateTime<Utc>) -> Result<u6
 
 /// Deletes what is known of a file and notes its bytes as doomed. False if there is no such file.
 pub async fn delete_attachment(conn: &mut Conn, id: AttachmentId) -> Result<bool, StoreError> {
-    // A history without one of its files is another.
-    sqlx::query::<Db>(
-        "UPDATE session_metadata SET revision = revision + 1 WHERE session_id IN ( \
-           SELECT m.session_id FROM message_attachments a JOIN message_history m ON m.internal_id = a.internal_id \
-           WHERE a.attachment_id = $1)",
-    )
-    .bind(id.to_string())
-    .execute(&mut *conn)
-    .await?;
     doom(conn, id).await
 }
 
 async fn doom(conn: &mut Conn, id: AttachmentId) -> Result<bool, StoreError> {
     super::labels::forget_file(conn, id).await?;
+    // A history without one of its files is another.
     sqlx::query::<Db>(
         "UPDATE session_metadata SET revision = revision + 1 WHERE session_id IN ( \
            SELECT m.session_id FROM message_attachments a \
