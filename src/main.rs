@@ -30,7 +30,7 @@ enum Command {
     Run,
     /// Check configuration, database, files and token, and list sends whose fate is unknown
     Doctor,
-    /// Write conversations to files: to import again, to read, or with all photos
+    /// Write conversations to files: JSON for the API, Markdown to read, or both with all photos
     #[command(group = clap::ArgGroup::new("which").required(true))]
     Export {
         /// The conversation with this id, as the address of its page shows it
