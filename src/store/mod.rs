@@ -81,6 +81,7 @@ verbs! {
         read carriers(session: SessionId, ids: &[AttachmentId]) -> Vec<(AttachmentId, MessageId)>;
         read attachment_anywhere(id: AttachmentId) -> Option<Attachment>;
         read children_of_attachment(parent: &Attachment) -> Vec<Attachment>;
+        write trace_attachment(traced: &Attachment) -> ();
         write print_attachment(printed: &Attachment) -> bool;
         write add_attachment(attachment: &Attachment) -> ();
         write move_attachments(ids: &[AttachmentId], from: &Conversation, to: &Conversation) -> ();

@@ -73,6 +73,17 @@ pub async fn print_attachment(conn: &mut Conn, printed: &Attachment) -> Result<b
     Ok(doomed.rows_affected() == 0)
 }
 
+/// Tells how an attachment was made, which was not known when it came.
+pub async fn trace_attachment(conn: &mut Conn, traced: &Attachment) -> Result<(), StoreError> {
+    sqlx::query::<Db>("UPDATE attachment_metadata SET parents = $2, recipe = $3 WHERE attachment_id = $1")
+        .bind(traced.attachment_id.to_string())
+        .bind(Json(&traced.parents))
+        .bind(traced.recipe.as_ref().map(rows::clean_json).transpose()?)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
 /// What was made from a picture, newest first.
 pub async fn children_of_attachment(
     conn: &mut Conn,

@@ -26,6 +26,39 @@ use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+/// The file of a form that has one field, `file`.
+pub async fn only_file(form: Result<Multipart, MultipartRejection>) -> Result<NewFile, Problem> {
+    match read_upload(form).await? {
+        (file, None) => Ok(file),
+        (_, Some(_)) => Err(Problem::invalid("The form has one field, `file`.")),
+    }
+}
+
+/// A file, and the session it is for.
+async fn read_upload(
+    form: Result<Multipart, MultipartRejection>,
+) -> Result<(NewFile, Option<Uuid>), Problem> {
+    let mut form = form.map_err(|_| {
+        Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send a multipart form with a field `file`.")
+    })?;
+    let mut file: Option<NewFile> = None;
+    let mut session = None;
+    while let Some(field) = form.next_field().await? {
+        match field.name() {
+            Some("file") if file.is_some() => return Err(Problem::invalid("Send one `file` at a time.")),
+            Some("file") => file = super::messages::file(field).await?,
+            Some("session_id") => {
+                let text = field.text().await?;
+                let id = text.trim().parse().map_err(|_| Problem::invalid("session_id must be a UUID."))?;
+                session = Some(id);
+            }
+            _ => return Err(Problem::invalid("The form's fields are `file` and `session_id`.")),
+        }
+    }
+    let file = file.ok_or_else(|| Problem::invalid("The form needs a field `file`."))?;
+    Ok((file, session))
+}
+
 /// A file of this viewer's.
 async fn found(viewer: &Viewer, site: &Site, id: Uuid) -> Result<(domain::Attachment, Scope), Problem> {
     let found = viewer.attachment(&site.store, AttachmentId(id)).await?;
@@ -57,24 +90,7 @@ pub async fn upload(
     State(site): State<Arc<Site>>,
     form: Result<Multipart, MultipartRejection>,
 ) -> Result<(StatusCode, axum::Json<Kept>), Problem> {
-    let mut form = form.map_err(|_| {
-        Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send a multipart form with a field `file`.")
-    })?;
-    let mut file: Option<NewFile> = None;
-    let mut session = None;
-    while let Some(field) = form.next_field().await? {
-        match field.name() {
-            Some("file") if file.is_some() => return Err(Problem::invalid("Send one `file` at a time.")),
-            Some("file") => file = super::messages::file(field).await?,
-            Some("session_id") => {
-                let text = field.text().await?;
-                let id = text.trim().parse().map_err(|_| Problem::invalid("session_id must be a UUID."))?;
-                session = Some(id);
-            }
-            _ => return Err(Problem::invalid("The form's fields are `file` and `session_id`.")),
-        }
-    }
-    let file = file.ok_or_else(|| Problem::invalid("The form needs a field `file`."))?;
+    let (file, session) = read_upload(form).await?;
     let scope = match session {
         Some(id) => entered(&viewer, &site.store, id).await?.1,
         None => viewer.uploads(),

@@ -2,11 +2,13 @@
 
 use super::{
     annotations::{NewRef, seen, stale, state_after},
+    attachments::only_file,
     history::{self, History},
-    sessions::{entered, sweep},
+    sessions::{One, entered, sweep},
 };
 use crate::{
-    access::Viewer,
+    access::{Scope, Viewer},
+    domain::Session,
     store::Change,
     web::{
         Site,
@@ -16,7 +18,7 @@ use crate::{
     },
 };
 use axum::{
-    extract::State,
+    extract::{Multipart, State, multipart::MultipartRejection},
     http::{HeaderMap, HeaderName, StatusCode},
 };
 use serde::Deserialize;
@@ -112,19 +114,63 @@ pub async fn replace(
 ) -> Result<([(HeaderName, String); 1], axum::Json<History>), Problem> {
     let (session, scope) = entered(&viewer, &site.store, id).await?;
     seen(&headers, &session)?;
-    let new = import::read(&site, &viewer, (&session, &scope), &body).await?;
-    match site.store.replace_history(&new).await? {
-        Change::Made => {}
-        Change::Missing => return Err(Problem::not_found("session")),
-        Change::Stale => return Err(stale()),
-        Change::Busy => {
-            let why = "A turn of this session waits or runs. Cancel it, or try again when it is over.";
-            return Err(Problem::new(StatusCode::CONFLICT, why));
-        }
-    }
+    put(&site, &viewer, (&session, &scope), &body).await?;
     site.turns.changed(&session.conversation);
     sweep(&site).await;
     let (now, _) = entered(&viewer, &site.store, id).await?;
     let (_, history) = history::read(&site, &now, &history::Wanted::all()).await?;
     Ok((state_after(&session), history))
+}
+
+async fn put(
+    site: &Site,
+    viewer: &Viewer,
+    (session, scope): (&Session, &Scope),
+    body: &Value,
+) -> Result<(), Problem> {
+    let new = import::read(site, viewer, (session, scope), body).await?;
+    match site.store.replace_history(&new).await? {
+        Change::Made => Ok(()),
+        Change::Missing => Err(Problem::not_found("session")),
+        Change::Stale => Err(stale()),
+        Change::Busy => {
+            let why = "A turn of this session waits or runs. Cancel it, or try again when it is over.";
+            Err(Problem::new(StatusCode::CONFLICT, why))
+        }
+    }
+}
+
+#[derive(ToSchema)]
+#[allow(dead_code)]
+pub struct Archive {
+    /// What `export` gave: a zip with the files, or JSON whose files are still here.
+    #[schema(value_type = String, format = Binary)]
+    file: Vec<u8>,
+}
+
+/// Makes a session of an export: the same conversation, with its files, under new ids.
+#[utoipa::path(post, path = "/sessions/import", operation_id = "import_session", tag = "sessions",
+    request_body(content = Archive, content_type = "multipart/form-data"),
+    responses((status = 201, body = One), Usual, Reading))]
+pub async fn import_session(
+    viewer: Viewer,
+    State(site): State<Arc<Site>>,
+    form: Result<Multipart, MultipartRejection>,
+) -> Result<(StatusCode, axum::Json<One>), Problem> {
+    let file = only_file(form).await?;
+    let session = site.store.open_session(&viewer.user, "").await?;
+    let brought = async {
+        let (session, scope) = entered(&viewer, &site.store, session.session_id.0).await?;
+        let history = import::unpack(&site, &scope, file.bytes).await?;
+        put(&site, &viewer, (&session, &scope), &history).await?;
+        Ok(entered(&viewer, &site.store, session.session_id.0).await?.0)
+    };
+    match brought.await {
+        Ok(session) => Ok((StatusCode::CREATED, One::of(session))),
+        Err(problem) => {
+            site.store.delete_session(session.session_id).await?;
+            sweep(&site).await;
+            Err(problem)
+        }
+    }
 }

@@ -74,5 +74,6 @@ pub fn routes(limits: Limits) -> (Router<Arc<Site>>, Document) {
         .layer(DefaultBodyLimit::max(LARGEST_JSON))
         .merge(OpenApiRouter::new().routes(routes!(messages::send)).layer(files(LARGE_FILES)))
         .merge(OpenApiRouter::new().routes(routes!(attachments::upload)).layer(files(1)))
+        .merge(OpenApiRouter::new().routes(routes!(import::import_session)).layer(files(LARGE_FILES)))
         .split_for_parts()
 }

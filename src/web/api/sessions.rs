@@ -67,7 +67,7 @@ pub struct One {
 }
 
 impl One {
-    fn of(session: domain::Session) -> axum::Json<Self> {
+    pub fn of(session: domain::Session) -> axum::Json<Self> {
         axum::Json(Self { success: true, session: session.into() })
     }
 }

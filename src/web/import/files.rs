@@ -96,7 +96,8 @@ impl Found {
     }
 }
 
-fn renamed(recipe: Recipe, names: &HashMap<AttachmentId, AttachmentId>) -> Recipe {
+/// How it was made, with what it was made from called by its new name.
+pub fn renamed(recipe: Recipe, names: &HashMap<AttachmentId, AttachmentId>) -> Recipe {
     let text = rename(&recipe.arguments.to_string(), names);
     Recipe { arguments: serde_json::from_str(&text).unwrap_or(recipe.arguments), tool: recipe.tool }
 }

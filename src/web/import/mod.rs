@@ -1,6 +1,7 @@
 //! A history that somebody sends, to import it or to put it in place of the one that is there: read, checked as a whole
 //! and turned into rows. Whatever cannot be kept is refused by index and field; nothing is left out silently.
 
+mod archive;
 mod files;
 mod filling;
 mod grouping;
@@ -16,6 +17,7 @@ use crate::{
     domain::{Session, Target, TurnId, annotation::Flaw},
     store::{Detail, Replacement},
 };
+pub use archive::unpack;
 use files::{Adopted, Uses};
 use grouping::Plan;
 use serde_json::Value;

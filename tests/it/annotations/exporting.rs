@@ -286,3 +286,67 @@ async fn the_terminal_exports_the_same_and_says_what_it_cannot() {
     }
     api.bot.stop().await;
 }
+
+/// An archive of a session that is gone, brought back.
+async fn imports(api: &Api, bytes: Vec<u8>) -> Response {
+    let form = Form::new().part("file", part("export.zip", bytes));
+    api.ask(Method::POST, "/sessions/import").multipart(form).send().await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_conversation_comes_back_from_its_archive_with_all_its_files() {
+    let api = Api::open().await;
+    let session = rich(&api).await;
+    let archive = export(&api, &session, "zip").await.bytes().await.unwrap().to_vec();
+    let before: Value = export(&api, &session, "json").await.json().await.unwrap();
+    api.ask(Method::DELETE, &format!("/sessions/{session}")).send().await.unwrap();
+
+    let answer = imports(&api, archive.clone()).await;
+    assert_eq!(answer.status(), StatusCode::CREATED);
+    let back = answer.json::<Value>().await.unwrap()["session"].clone();
+    assert_eq!(back["title"], "Cats & dogs");
+    let after: Value = export(&api, &text(&back["sessionId"]), "json").await.json().await.unwrap();
+    assert_eq!(comparable(&after)["history"], comparable(&before)["history"]);
+    let was = unzipped(&archive);
+    for (file, told) in
+        after["attachments"].as_array().unwrap().iter().zip(before["attachments"].as_array().unwrap())
+    {
+        assert_eq!(file["recipe"]["tool"], told["recipe"]["tool"], "what was made knows how");
+        let bytes = api.get(&text(&file["url"])).await.bytes().await.unwrap().to_vec();
+        assert!(was.values().any(|kept| *kept == bytes), "{file}");
+    }
+    let reply = json!({ "content": "rotate left", "reply_to": after["history"][0]["internalId"] });
+    let sent = api.says(&text(&back["sessionId"]), &reply).await;
+    assert!(
+        !api.answer(&text(&back["sessionId"]), &sent["turnId"]).await["attachments"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+    api.bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_archive_that_is_none_leaves_nothing_behind() {
+    let api = Api::open().await;
+    let session = rich(&api).await;
+    let archive = export(&api, &session, "zip").await.bytes().await.unwrap().to_vec();
+    api.ask(Method::DELETE, &format!("/sessions/{session}")).send().await.unwrap();
+    let mut damaged = archive.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle..middle + 200].fill(0);
+    for bytes in [b"hello".to_vec(), b"PK\x03\x04".to_vec(), archive[..archive.len() / 2].to_vec(), damaged] {
+        problem(imports(&api, bytes).await, StatusCode::UNPROCESSABLE_ENTITY).await;
+    }
+    assert_eq!(api.read("/sessions").await["totalCount"], 0);
+    let files = api.settings.folder().join("attachments/sha256");
+    let left = walk(&files);
+    assert!(left.is_empty(), "{left:?}");
+    api.bot.stop().await;
+}
+
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}

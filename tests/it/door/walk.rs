@@ -56,7 +56,7 @@ pub enum About {
 enum Body {
     Nothing,
     Json(Value),
-    File,
+    File(&'static [u8]),
 }
 
 impl Route {
@@ -82,7 +82,8 @@ impl Route {
             ("GET", "/sessions" | "/tokens") => (Oneself, Body::Nothing),
             ("POST", "/sessions") => (Oneself, Body::Json(json!({}))),
             ("POST", "/tokens") => (Oneself, Body::Json(json!({ "name": "mine" }))),
-            ("POST", "/attachments") => (Oneself, Body::File),
+            ("POST", "/attachments") => (Oneself, Body::File(b"hello")),
+            ("POST", "/sessions/import") => (Oneself, Body::File(b"[]")),
             ("PUT", "/sessions/{session_id}") => (Something, Body::Json(json!({ "title": "mine" }))),
             ("PUT", "/sessions/{session_id}/history") => (Something, Body::Json(json!([entry()]))),
             ("PATCH", "/sessions/{session_id}/history/{internal_id}") => {
@@ -122,7 +123,7 @@ impl Route {
         match self.trial().1 {
             Body::Nothing => request,
             Body::Json(body) => request.json(&body),
-            Body::File => request.multipart(Form::new().part("file", Part::bytes(&b"hello"[..]))),
+            Body::File(bytes) => request.multipart(Form::new().part("file", Part::bytes(bytes))),
         }
     }
 

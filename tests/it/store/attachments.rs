@@ -156,6 +156,9 @@ on_both! {
         assert!(store.print_attachment(&printed).await.unwrap());
         assert!(store.print_attachment(&printed).await.unwrap(), "somebody else was first, which is fine");
         assert_eq!(store.doomed_objects(9).await.unwrap(), []);
+        let traced = Attachment { parents: vec![AttachmentId::new()], ..printed.clone() };
+        store.trace_attachment(&traced).await.unwrap();
+        assert_eq!(store.attachment(&place, promise.attachment_id).await.unwrap().unwrap().parents, traced.parents);
         store.delete_attachment(promise.attachment_id).await.unwrap();
         store.forget_doomed(&[promise.attachment_id]).await.unwrap();
         assert!(!store.print_attachment(&printed).await.unwrap());
