@@ -40,9 +40,10 @@ function keepOpen(from, to) {
   to.querySelectorAll("details").forEach((details, at) => (details.open = before[at]?.open ?? false));
 }
 
-/** Puts what the server rendered where it belongs; says which entries are new. */
-function merge(content) {
+/** Puts what the server rendered where it belongs, and takes away what it has no more; says which entries are new. */
+function merge(content, perhapsGone) {
   const fresh = [];
+  const there = new Set();
   let previous = null;
   for (const next of [...content.querySelectorAll("article")]) {
     const key = next.dataset.key;
@@ -59,10 +60,20 @@ function merge(content) {
         fresh.push(next);
       }
       here = next;
+    } else {
+      // What said the day before may be gone.
+      const day = next.querySelector(":scope > .day");
+      if (day && !here.querySelector(":scope > .day")) here.prepend(day);
     }
     const follows = previous ? previous.nextElementSibling === here : here.isConnected;
     if (!follows) previous ? previous.after(here) : draft.before(here);
     previous = here;
+    there.add(key);
+  }
+  for (const article of perhapsGone) {
+    if (there.has(article.dataset.key)) continue;
+    known.delete(article.dataset.key);
+    article.remove();
   }
   sameDayOnce();
   return fresh;
@@ -105,9 +116,12 @@ export function refresh({ all = false } = {}) {
 }
 
 async function once(all) {
-  const from = all ? (articles()[0]?.dataset.id ?? 0) : settledUntil();
+  // Older ones may come in while this is asked: nothing was asked about them.
+  const asked = all ? articles() : [];
+  const from = all ? (asked[0]?.dataset.id ?? 0) : settledUntil();
+  const content = await fragment(`${base}/entries?from=${from}`);
   const stays = atEnd();
-  const fresh = merge(await fragment(`${base}/entries?from=${from}`));
+  const fresh = merge(content, content.querySelector("[data-cut]") ? [] : asked);
   fresh.forEach((article) => article.classList.add("fresh"));
   if (stays) goToEnd();
   else if (fresh.length) toEnd.hidden = false;
