@@ -200,7 +200,7 @@ async fn conversation(
         title,
         here: Some(here),
         base: base(&session),
-        entries: entries(&window),
+        entries: entries(&window, &viewer),
         older: window.older(),
         newer: part != Part::Newest,
         last: window.last(),
@@ -235,7 +235,7 @@ async fn some_entries(
     let window = Window::open(&site.store, &session, part).await?;
     rendered(&SomeEntries {
         base: base(&session),
-        entries: entries(&window),
+        entries: entries(&window, &viewer),
         older: window.older(),
         cut: window.is_cut(),
     })

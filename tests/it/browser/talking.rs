@@ -197,3 +197,26 @@ async fn what_is_written_while_a_message_is_on_its_way_is_kept() {
     assert_eq!(desk.count("#replying:not([hidden])").await, 1);
     desk.leave().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_shows_who_wrote_what() {
+    let world = World::start().await;
+    let settings = Settings::new(&world);
+    let desk = Desk::at(world, settings, &[]).await;
+    let group = desk.world.group("Holiday");
+    let (ann, bob) = (group.member(user(1001, "Ann")), group.member(user(1002, "Bob")));
+    for member in [&ann, &bob] {
+        member.says("@photothread_bot what can you do?").await;
+        member.next_message().await;
+    }
+    desk.open("/").await;
+    desk.until_answers(2).await;
+    desk.say("what can you do?").await;
+    desk.until_answers(3).await;
+    let names = "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent.split(',')[0])";
+    for css in ["article.theirs .author", "article.theirs h2"] {
+        let found = desk.run(names, json!([css])).await;
+        assert_eq!(found, json!(["Person 1001", "Person 1002", "You"]), "{css}");
+    }
+    desk.leave().await;
+}
