@@ -9,7 +9,7 @@ use super::{
 use crate::{
     access::{Standing, Viewer},
     attachments::markers,
-    domain::{AttachmentId, InterfaceType, Message, Reference, Role, TurnId, TurnState},
+    domain::{Attachment, AttachmentId, InterfaceType, Message, Reference, Role, TurnId, TurnState},
     web::markdown,
 };
 use chrono::{DateTime, Local, NaiveDate, Utc};
@@ -142,7 +142,7 @@ fn sources(window: &Window, message: &Message) -> Vec<Source> {
     message.refs.iter().map(|reference| source(window, message, reference)).collect()
 }
 
-/// What refers to a file that is in sight anyway is kept, but not shown again.
+/// What refers to a file that is in sight anyway, and says no more than its name, is kept but not shown again.
 fn source(window: &Window, message: &Message, reference: &Reference) -> Source {
     let url = reference.url.as_str();
     let file = url.strip_prefix("attachment:").and_then(|id| id.parse::<AttachmentId>().ok());
@@ -157,12 +157,13 @@ fn source(window: &Window, message: &Message, reference: &Reference) -> Source {
     };
     let title = reference.title.clone().filter(|title| !title.trim().is_empty());
     let named = known.map(|file| file.filename.clone());
+    let says_more = title.is_some() && known.is_none_or(|file| title != name_as_title(file));
     let otherwise = || match turn {
         Some(_) => "an earlier answer".to_owned(),
         None => url.trim_start_matches("https://").trim_start_matches("http://").to_owned(),
     };
     Source {
-        shown: title.is_some() || !file.is_some_and(|id| in_sight(window, message, id)),
+        shown: says_more || !file.is_some_and(|id| in_sight(window, message, id)),
         title: title.or(named).unwrap_or_else(otherwise),
         href,
         away,
@@ -171,7 +172,12 @@ fn source(window: &Window, message: &Message, reference: &Reference) -> Source {
     }
 }
 
-/// A file that the entry shows, was made from, or replies to.
+/// The title that a reference to this file has if nobody gave it another.
+fn name_as_title(file: &Attachment) -> Option<String> {
+    Reference::to_file(file.attachment_id, &file.filename, "").title
+}
+
+/// A file that the entry shows, that was made on the way to it, or that one of these was made from.
 fn in_sight(window: &Window, message: &Message, id: AttachmentId) -> bool {
     let made_from = |of: &AttachmentId| window.files.get(of).is_some_and(|file| file.parents.contains(&id));
     let steps = steps(window, message.turn_id);
@@ -287,6 +293,10 @@ impl Entry {
         self.words += &next.words;
         self.carried.extend(next.carried);
         self.notes.extend(next.notes);
+    }
+
+    pub fn shows_refs(&self) -> bool {
+        self.refs.iter().any(|source| source.shown)
     }
 
     pub fn is_draft(&self) -> bool {

@@ -9,6 +9,8 @@ const TAGS: &str = "return [...document.querySelectorAll('article.ours .tag')].m
 async fn tags_and_references_are_changed_in_place() {
     let desk = Desk::sit_down().await;
     desk.edit(&["photo_flower.jpg"], "rotate left").await;
+    assert!(desk.count("article.ours .refs li").await > 0, "an answer refers to its pictures");
+    assert_eq!(desk.count("article.ours .refs li:not([hidden])").await, 0, "which are in sight already");
     desk.click("article.ours [data-labels]").await;
     desk.until_there("#ask-labels[open]").await;
     desk.write("#ask-labels input[name=tags]", "Holiday, rating:good, holiday").await;
