@@ -40,15 +40,33 @@ function keepOpen(from, to) {
   to.querySelectorAll("details").forEach((details, at) => (details.open = before[at]?.open ?? false));
 }
 
+const reachable = (article) => [...article.querySelectorAll("a[href], button, summary, [tabindex]")];
+const find = (key) => log.querySelector(`:scope > article[data-key="${CSS.escape(key)}"]`);
+
+/** Whoever is here with the keyboard stays here: gives what brings the focus back once its element was replaced. */
+function keepFocus() {
+  const held = document.activeElement;
+  const article = held?.closest("#log > article");
+  if (!article) return () => {};
+  const key = article.dataset.key;
+  const at = reachable(article).indexOf(held);
+  return () => {
+    const now = find(key);
+    // Moved elements lose it too, though they are the same.
+    if (now && document.activeElement === document.body) reachable(now)[at]?.focus({ preventScroll: true });
+  };
+}
+
 /** Puts what the server rendered where it belongs, and takes away what it has no more; says which entries are new. */
 function merge(content, perhapsGone) {
   const fresh = [];
   const there = new Set();
+  const bringBack = keepFocus();
   let previous = null;
   for (const next of [...content.querySelectorAll("article")]) {
     const key = next.dataset.key;
     const html = source(next);
-    const old = log.querySelector(`:scope > article[data-key="${CSS.escape(key)}"]`);
+    const old = find(key);
     let here = old;
     if (!old || known.get(key) !== html) {
       known.set(key, html);
@@ -76,6 +94,7 @@ function merge(content, perhapsGone) {
     article.remove();
   }
   sameDayOnce();
+  bringBack();
   return fresh;
 }
 
