@@ -7,8 +7,9 @@ use super::{
     window::Window,
 };
 use crate::{
+    access::{Standing, Viewer},
     attachments::markers,
-    domain::{AttachmentId, Message, Reference, Role, TurnId, TurnState},
+    domain::{Attachment, AttachmentId, InterfaceType, Message, Reference, Role, TurnId, TurnState},
     web::markdown,
 };
 use chrono::{DateTime, Local, NaiveDate, Utc};
@@ -19,7 +20,8 @@ pub struct Entry {
     pub key: String,
     pub id: i64,
     pub turn: Option<TurnId>,
-    pub theirs: bool,
+    /// The person who wrote it; none if the agent did.
+    pub author: Option<Author>,
     /// What a person wrote, as they wrote it.
     pub words: String,
     /// What the agent wrote, as HTML.
@@ -40,6 +42,14 @@ pub struct Entry {
     pub refs: Vec<Source>,
     carried: Vec<(i64, AttachmentId)>,
     album_id: Option<String>,
+}
+
+/// A person, as whoever reads this page knows them.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Author {
+    pub name: String,
+    /// Where several people talk, everybody sees who said what; elsewhere only a screen reader needs it.
+    pub in_sight: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,11 +110,11 @@ pub struct Source {
 
 const LONGEST_QUOTE: usize = 90;
 
-pub fn entries(window: &Window) -> Vec<Entry> {
+pub fn entries(window: &Window, viewer: &Viewer) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     for message in &window.rows {
         let next = match (message.role, message.turn_id) {
-            (Role::User, _) => person(window, message),
+            (Role::User, _) => person(window, message, viewer),
             (Role::Assistant, _) if message.tool_calls.is_empty() => answer(window, message),
             (_, Some(turn)) if is_first_of_open_turn(window, message, turn) => {
                 unfinished(window, message, turn)
@@ -132,7 +142,7 @@ fn sources(window: &Window, message: &Message) -> Vec<Source> {
     message.refs.iter().map(|reference| source(window, message, reference)).collect()
 }
 
-/// What refers to a file that is in sight anyway is kept, but not shown again.
+/// What refers to a file that is in sight anyway, and says no more than its name, is kept but not shown again.
 fn source(window: &Window, message: &Message, reference: &Reference) -> Source {
     let url = reference.url.as_str();
     let file = url.strip_prefix("attachment:").and_then(|id| id.parse::<AttachmentId>().ok());
@@ -147,12 +157,13 @@ fn source(window: &Window, message: &Message, reference: &Reference) -> Source {
     };
     let title = reference.title.clone().filter(|title| !title.trim().is_empty());
     let named = known.map(|file| file.filename.clone());
+    let says_more = title.is_some() && known.is_none_or(|file| title != name_as_title(file));
     let otherwise = || match turn {
         Some(_) => "an earlier answer".to_owned(),
         None => url.trim_start_matches("https://").trim_start_matches("http://").to_owned(),
     };
     Source {
-        shown: title.is_some() || !file.is_some_and(|id| in_sight(window, message, id)),
+        shown: says_more || !file.is_some_and(|id| in_sight(window, message, id)),
         title: title.or(named).unwrap_or_else(otherwise),
         href,
         away,
@@ -161,7 +172,12 @@ fn source(window: &Window, message: &Message, reference: &Reference) -> Source {
     }
 }
 
-/// A file that the entry shows, was made from, or replies to.
+/// The title that a reference to this file has if nobody gave it another.
+fn name_as_title(file: &Attachment) -> Option<String> {
+    Reference::to_file(file.attachment_id, &file.filename, "").title
+}
+
+/// A file that the entry shows, that was made on the way to it, or that one of these was made from.
 fn in_sight(window: &Window, message: &Message, id: AttachmentId) -> bool {
     let made_from = |of: &AttachmentId| window.files.get(of).is_some_and(|file| file.parents.contains(&id));
     let steps = steps(window, message.turn_id);
@@ -175,7 +191,7 @@ fn blank(message: &Message) -> Entry {
         key: format!("m{}", message.internal_id),
         id: message.internal_id.0,
         turn: message.turn_id,
-        theirs: false,
+        author: None,
         words: String::new(),
         answer: String::new(),
         pointed: None,
@@ -195,10 +211,24 @@ fn blank(message: &Message) -> Entry {
     }
 }
 
-fn person(window: &Window, message: &Message) -> Entry {
+fn author(message: &Message, viewer: &Viewer) -> Author {
+    let place = &message.conversation;
+    let telegram = place.interface == InterfaceType::Telegram;
+    let name = match &message.user_id {
+        Some(user) if *user == viewer.user => "You".to_owned(),
+        // Whoever sees every chat is in none of them, as a rule.
+        Some(user) if telegram && viewer.standing == Standing::Admin => format!("Person {user}"),
+        Some(user) => format!("Somebody (user {user})"),
+        None => "Somebody".to_owned(),
+    };
+    // Telegram's groups have negative ids.
+    Author { name, in_sight: telegram && place.id.starts_with('-') }
+}
+
+fn person(window: &Window, message: &Message, viewer: &Viewer) -> Entry {
     let target = message.reply.as_ref();
     Entry {
-        theirs: true,
+        author: Some(author(message, viewer)),
         words: markers::said(message),
         pointed: target.and_then(|to| pointed(window, to.message?.0, to.attachment)),
         notes: message.error.clone().into_iter().collect(),
@@ -265,6 +295,10 @@ impl Entry {
         self.notes.extend(next.notes);
     }
 
+    pub fn shows_refs(&self) -> bool {
+        self.refs.iter().any(|source| source.shown)
+    }
+
     pub fn is_draft(&self) -> bool {
         self.state == State::Running
     }
@@ -297,4 +331,35 @@ fn quote(message: &Message) -> String {
         quoted.push('…');
     }
     quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Conversation, MessageId, NewMessage, SessionId, UserId};
+
+    fn named(chat: i64, writer: &str, viewer: &Viewer) -> Author {
+        let session = SessionId::new();
+        let body = NewMessage::new(Conversation::telegram(chat), session, Role::User, "hello");
+        let body = NewMessage { user_id: Some(UserId(writer.into())), ..body };
+        author(&Message { internal_id: MessageId(1), body }, viewer)
+    }
+
+    #[test]
+    fn you_are_you_and_others_are_not() {
+        let member = Viewer { user: UserId("7".into()), standing: Standing::Member };
+        let local = Viewer::local();
+        let name = |writer: &str, viewer: &Viewer| named(-100, writer, viewer).name;
+        assert_eq!(name("7", &member), "You");
+        assert_eq!(name("8", &member), "Somebody (user 8)");
+        assert_eq!(name("8", &local), "Person 8");
+        assert_eq!(name("local", &local), "You");
+    }
+
+    #[test]
+    fn only_a_group_shows_who_wrote() {
+        let viewer = Viewer::local();
+        assert!(named(-100, "8", &viewer).in_sight);
+        assert!(!named(8, "8", &viewer).in_sight);
+    }
 }

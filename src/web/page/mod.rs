@@ -83,6 +83,7 @@ struct SomeEntries {
     base: String,
     entries: Vec<Entry>,
     older: Option<i64>,
+    cut: bool,
 }
 
 #[derive(Template)]
@@ -199,7 +200,7 @@ async fn conversation(
         title,
         here: Some(here),
         base: base(&session),
-        entries: entries(&window),
+        entries: entries(&window, &viewer),
         older: window.older(),
         newer: part != Part::Newest,
         last: window.last(),
@@ -232,7 +233,12 @@ async fn some_entries(
         (None, None) => Part::Newest,
     };
     let window = Window::open(&site.store, &session, part).await?;
-    rendered(&SomeEntries { base: base(&session), entries: entries(&window), older: window.older() })
+    rendered(&SomeEntries {
+        base: base(&session),
+        entries: entries(&window, &viewer),
+        older: window.older(),
+        cut: window.is_cut(),
+    })
 }
 
 async fn edits(

@@ -64,6 +64,11 @@ impl Window {
         self.older
     }
 
+    /// There may be more after the last row than could be asked for at once.
+    pub fn is_cut(&self) -> bool {
+        self.rows.len() as i64 >= MOST_ROWS
+    }
+
     /// What is needed to show how a picture came about.
     pub async fn around(store: &Store, session: &Session, id: AttachmentId) -> Result<Self, StoreError> {
         let mut window = Self::default();

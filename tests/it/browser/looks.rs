@@ -129,3 +129,33 @@ async fn an_example_can_be_clicked_into_the_message_box() {
     assert_eq!(desk.count("#list .item").await, 0, "nothing begins before something is sent");
     desk.leave().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_in_leaves_the_keyboard_where_it_is() {
+    let desk = Desk::sit_down().await;
+    desk.edit(&["photo_flower.jpg"], "rotate left").await;
+    let session = desk.address().await.rsplit('/').next().unwrap().to_owned();
+    // The same element is drawn anew while it has the focus, and has it still.
+    let rename = |title: &str| {
+        let put = reqwest::Client::new().put(format!("{}/sessions/{session}", desk.url));
+        put.json(&json!({ "title": title })).send()
+    };
+    desk.run("document.querySelector('#list .item > a').focus()", json!([])).await;
+    rename("Flower").await.unwrap().error_for_status().unwrap();
+    desk.until_text("#list .item .name", "Flower").await;
+    desk.until("the link", "document.activeElement.matches('#list .item > a[aria-current]')").await;
+
+    desk.run("document.querySelector('article.ours [data-labels]').focus()", json!([])).await;
+    let history = format!("{}/sessions/{session}/history", desk.url);
+    let client = reqwest::Client::new();
+    let read = client.get(&history).send().await.unwrap();
+    let state = read.headers()["ETag"].clone();
+    let read: Value = read.json().await.unwrap();
+    let answer = &read["history"].as_array().unwrap().last().unwrap()["internalId"];
+    let change = client.patch(format!("{history}/{answer}")).header("If-Match", state);
+    let changed = change.json(&json!({ "tags": ["seen"] })).send().await.unwrap();
+    assert!(changed.status().is_success(), "{}", changed.text().await.unwrap());
+    desk.until_text("article.ours .tag", "seen").await;
+    desk.until("the button", "document.activeElement.matches('article.ours [data-labels]')").await;
+    desk.leave().await;
+}

@@ -77,7 +77,8 @@ impl Desk {
     async fn say(&self, words: &str) {
         self.write("#words", words).await;
         self.press(ENTER).await;
-        self.until("the message box to be empty", "document.getElementById('words').value === ''").await;
+        let sent = "document.getElementById('words').value === '' && !document.querySelector('#composer[aria-busy]')";
+        self.until("the message to be sent", sent).await;
     }
 
     /// Waits until there are this many answers, and nothing is on its way.

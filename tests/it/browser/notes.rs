@@ -9,6 +9,8 @@ const TAGS: &str = "return [...document.querySelectorAll('article.ours .tag')].m
 async fn tags_and_references_are_changed_in_place() {
     let desk = Desk::sit_down().await;
     desk.edit(&["photo_flower.jpg"], "rotate left").await;
+    assert!(desk.count("article.ours .refs li").await > 0, "an answer refers to its pictures");
+    assert_eq!(desk.count("article.ours .refs li:not([hidden])").await, 0, "which are in sight already");
     desk.click("article.ours [data-labels]").await;
     desk.until_there("#ask-labels[open]").await;
     desk.write("#ask-labels input[name=tags]", "Holiday, rating:good, holiday").await;
@@ -76,5 +78,33 @@ async fn a_conversation_can_be_taken_away() {
     assert_eq!(fetched, json!([200, 200, 200]));
     desk.press(ESCAPE).await;
     desk.until("the menu to be closed", "!document.querySelector('.menu[open]')").await;
+    desk.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_program_takes_out_of_the_history_leaves_the_page() {
+    let desk = Desk::sit_down().await;
+    desk.say("what can you do?").await;
+    desk.until("the conversation", "location.pathname.startsWith('/c/')").await;
+    desk.until_answers(1).await;
+    desk.say("and what else?").await;
+    desk.until_answers(2).await;
+
+    let session = desk.address().await.rsplit('/').next().unwrap().to_owned();
+    let history = format!("{}/sessions/{session}/history?include_tools=true", desk.url);
+    let client = reqwest::Client::new();
+    let read = client.get(&history).send().await.unwrap();
+    let state = read.headers()["ETag"].clone();
+    let read: serde_json::Value = read.json().await.unwrap();
+    let kept = &read["history"].as_array().unwrap()[2..];
+    let put = client.put(&history).header("If-Match", state).json(&kept).send().await.unwrap();
+    assert!(put.status().is_success(), "{}", put.text().await.unwrap());
+
+    desk.until("the first two to be gone", "document.querySelectorAll('article').length === 2").await;
+    desk.until_text("article.theirs .words", "and what else?").await;
+    assert_eq!(desk.count(".day").await, 1, "the day is still said");
+    desk.say("are you there?").await;
+    desk.until_answers(2).await;
+    assert_eq!(desk.count("article").await, 4, "and it goes on");
     desk.leave().await;
 }

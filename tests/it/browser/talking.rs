@@ -158,3 +158,65 @@ async fn a_telegram_chat_is_read_live_and_goes_on_here() {
     desk.until_answers(3).await;
     desk.leave().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_written_while_a_message_is_on_its_way_is_kept() {
+    let desk = Desk::sit_down().await;
+    desk.edit(&["photo_flower.jpg"], "rotate left").await;
+    // Uploads wait until they are let go, or fail.
+    let hold = "const send = XMLHttpRequest.prototype.send; XMLHttpRequest.prototype.send = function (body) { \
+                window.letGo = () => send.call(this, body); window.fail = () => this.onerror(); }";
+    desk.run(hold, json!([])).await;
+    let words = "document.getElementById('words').value";
+    let idle = "!document.querySelector('#composer[aria-busy]')";
+
+    desk.choose(&["photo_rocket.jpg"]).await;
+    desk.write("#words", "make it sepia").await;
+    desk.press(ENTER).await;
+    desk.until("it to be on its way", "!!window.fail").await;
+    desk.write("#words", "and this one").await;
+    desk.choose(&["photo_chelsea.png"]).await;
+    desk.click("article.ours .act[data-reply]").await;
+    desk.run("window.fail()", json!([])).await;
+    desk.until("both, in order", &format!("{idle} && {words} === 'make it sepia\\nand this one'")).await;
+    assert_eq!(desk.count("#picked li").await, 2, "and the pictures of both");
+    assert_eq!(desk.count("#replying:not([hidden])").await, 1);
+
+    desk.run("window.letGo = null", json!([])).await;
+    desk.press(ENTER).await;
+    desk.until("it to be on its way again", "!!window.letGo").await;
+    assert_eq!(desk.count("#picked li, #replying:not([hidden])").await, 0, "the box is free");
+    desk.write("#words", "half a senten").await;
+    desk.choose(&["photo_flower.jpg"]).await;
+    desk.click("article.ours .act[data-reply]").await;
+    desk.run("window.letGo()", json!([])).await;
+    desk.until_answers(2).await;
+    desk.until("what was half written", &format!("{idle} && {words} === 'half a senten'")).await;
+    assert_eq!(desk.count("article:nth-last-of-type(2).theirs .shot").await, 2, "what was sent");
+    assert_eq!(desk.count("#picked li").await, 1);
+    assert_eq!(desk.count("#replying:not([hidden])").await, 1);
+    desk.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_shows_who_wrote_what() {
+    let world = World::start().await;
+    let settings = Settings::new(&world);
+    let desk = Desk::at(world, settings, &[]).await;
+    let group = desk.world.group("Holiday");
+    let (ann, bob) = (group.member(user(1001, "Ann")), group.member(user(1002, "Bob")));
+    for member in [&ann, &bob] {
+        member.says("@photothread_bot what can you do?").await;
+        member.next_message().await;
+    }
+    desk.open("/").await;
+    desk.until_answers(2).await;
+    desk.say("what can you do?").await;
+    desk.until_answers(3).await;
+    let names = "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent.split(',')[0])";
+    for css in ["article.theirs .author", "article.theirs h2"] {
+        let found = desk.run(names, json!([css])).await;
+        assert_eq!(found, json!(["Person 1001", "Person 1002", "You"]), "{css}");
+    }
+    desk.leave().await;
+}

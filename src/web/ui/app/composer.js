@@ -3,7 +3,7 @@
 import { announce, call, toast, upload } from "./api.js";
 import * as draft from "./draft.js";
 import { goToEnd, refresh, session } from "./log.js";
-import { clearReply, replyTarget } from "./reply.js";
+import { clearReply, replyTarget, setReply } from "./reply.js";
 import { refreshList } from "./sidebar.js";
 import * as uploads from "./uploads.js";
 import { words } from "./words.js";
@@ -12,11 +12,12 @@ const form = document.getElementById("composer");
 const field = document.getElementById("words");
 const button = document.getElementById("send");
 const progress = document.getElementById("progress");
-const kept = `words of ${session ?? "a new conversation"}`;
-let sending = false;
+const wordsOf = (id) => `words of ${id ?? "a new conversation"}`;
+let sending = null;
 let made = null;
 
-const empty = () => !field.value.trim() && !uploads.files().length;
+const empty = () => !field.value.trim() && !uploads.any();
+const joined = (...texts) => texts.filter(Boolean).join("\n");
 
 function fit() {
   // Browsers that cannot size a field by its content.
@@ -24,8 +25,9 @@ function fit() {
     field.style.height = "auto";
     field.style.height = `${field.scrollHeight}px`;
   }
-  button.disabled = sending || empty();
-  sessionStorage.setItem(kept, field.value);
+  button.disabled = Boolean(sending) || empty();
+  // A page that is left while a message is on its way has not lost it.
+  sessionStorage.setItem(wordsOf(session), joined(sending?.words, field.value));
 }
 
 export function setWords(text, caret = text.length) {
@@ -41,53 +43,85 @@ export function addPlace(place) {
   setWords(said ? `${said} ${place}` : ` ${place}`, said ? undefined : 0);
 }
 
-function message() {
+/** The message leaves the box at once, so that the next one can be written while it is on its way. */
+function take() {
+  sending = { words: field.value, reply: replyTarget(), files: uploads.take() };
+  field.value = "";
+  clearReply();
+  form.setAttribute("aria-busy", "true");
+  fit();
+  return sending;
+}
+
+/** It did not get there: it stands before what was written meanwhile. */
+function putBack({ words, reply, files }) {
+  const caret = field.selectionStart;
+  const whole = joined(words, field.value);
+  const moved = whole.length - field.value.length;
+  field.value = whole;
+  field.setSelectionRange(caret + moved, caret + moved);
+  uploads.putBack(files);
+  if (reply && !replyTarget()) setReply(reply.message, reply.file);
+}
+
+function done() {
+  sending = null;
+  form.removeAttribute("aria-busy");
+  progress.hidden = true;
+  fit();
+}
+
+function body({ words, reply, files }) {
   const body = new FormData();
-  const reply = replyTarget();
-  body.append("content", field.value.trim());
+  body.append("content", words.trim());
   if (reply) body.append("reply_to", reply.message);
   if (reply?.file) body.append("reply_attachment", reply.file);
-  uploads.files().forEach((file) => body.append("files", file, file.name));
+  files.forEach(({ file }) => body.append("files", file, file.name));
   return body;
 }
 
 async function send() {
   if (sending || empty()) return;
-  sending = true;
-  fit();
-  const showsProgress = uploads.files().length > 0;
+  const message = take();
+  const showsProgress = message.files.length > 0;
   progress.hidden = !showsProgress;
   progress.value = 0;
   try {
     // A conversation begins with its first message, not with an empty page.
     const id = session ?? (made ??= (await call("POST", "/sessions", {})).session.sessionId);
-    const { turnId } = await upload(`/sessions/${id}/messages`, message(), (part) => {
+    const { turnId } = await upload(`/sessions/${id}/messages`, body(message), (part) => {
       progress.value = part;
       if (showsProgress) progress.setAttribute("aria-valuetext", words.sending(part));
     });
-    field.value = "";
-    sessionStorage.removeItem(kept);
-    uploads.clear();
-    clearReply();
-    if (!session) return location.assign(`/c/${id}`);
+    uploads.release(message.files);
+    if (!session) {
+      // What was written meanwhile goes on in the conversation that begins now.
+      sessionStorage.setItem(wordsOf(id), field.value);
+      field.value = "";
+      done();
+      return location.assign(`/c/${id}`);
+    }
+    done();
     draft.expect(turnId);
     goToEnd();
     await refresh();
     refreshList();
   } catch (trouble) {
+    if (sending === message) {
+      putBack(message);
+      done();
+    }
     toast(trouble.message);
     announce(trouble.message);
   } finally {
-    sending = false;
-    progress.hidden = true;
-    fit();
-    field.focus();
+    // Whoever went elsewhere meanwhile stays there.
+    if ([document.body, button].includes(document.activeElement)) field.focus();
   }
 }
 
 export function start() {
   uploads.start(fit);
-  field.value ||= sessionStorage.getItem(kept) ?? "";
+  field.value ||= sessionStorage.getItem(wordsOf(session)) ?? "";
   fit();
   field.addEventListener("input", fit);
   form.addEventListener("submit", (event) => {

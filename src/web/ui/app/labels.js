@@ -72,8 +72,10 @@ async function patch(tries = 3) {
   const state = await etag(session);
   // Read after the state: whatever is shown now is at least as old, and a later change is refused.
   await refresh({ all: true });
-  if (JSON.stringify(read(find(entry))) !== before) {
-    fill(find(entry));
+  const article = find(entry);
+  if (!article) throw new Trouble(404, words.gone);
+  if (JSON.stringify(read(article)) !== before) {
+    fill(article);
     throw new Trouble(412, words.someoneElse);
   }
   const tags = fields.tags.value.split(",").map((tag) => tag.trim()).filter(Boolean);

@@ -40,14 +40,33 @@ function keepOpen(from, to) {
   to.querySelectorAll("details").forEach((details, at) => (details.open = before[at]?.open ?? false));
 }
 
-/** Puts what the server rendered where it belongs; says which entries are new. */
-function merge(content) {
+const reachable = (article) => [...article.querySelectorAll("a[href], button, summary, [tabindex]")];
+const find = (key) => log.querySelector(`:scope > article[data-key="${CSS.escape(key)}"]`);
+
+/** Whoever is here with the keyboard stays here: gives what brings the focus back once its element was replaced. */
+function keepFocus() {
+  const held = document.activeElement;
+  const article = held?.closest("#log > article");
+  if (!article) return () => {};
+  const key = article.dataset.key;
+  const at = reachable(article).indexOf(held);
+  return () => {
+    const now = find(key);
+    // Moved elements lose it too, though they are the same.
+    if (now && document.activeElement === document.body) reachable(now)[at]?.focus({ preventScroll: true });
+  };
+}
+
+/** Puts what the server rendered where it belongs, and takes away what it has no more; says which entries are new. */
+function merge(content, perhapsGone) {
   const fresh = [];
+  const there = new Set();
+  const bringBack = keepFocus();
   let previous = null;
   for (const next of [...content.querySelectorAll("article")]) {
     const key = next.dataset.key;
     const html = source(next);
-    const old = log.querySelector(`:scope > article[data-key="${CSS.escape(key)}"]`);
+    const old = find(key);
     let here = old;
     if (!old || known.get(key) !== html) {
       known.set(key, html);
@@ -59,12 +78,23 @@ function merge(content) {
         fresh.push(next);
       }
       here = next;
+    } else {
+      // What said the day before may be gone.
+      const day = next.querySelector(":scope > .day");
+      if (day && !here.querySelector(":scope > .day")) here.prepend(day);
     }
     const follows = previous ? previous.nextElementSibling === here : here.isConnected;
     if (!follows) previous ? previous.after(here) : draft.before(here);
     previous = here;
+    there.add(key);
+  }
+  for (const article of perhapsGone) {
+    if (there.has(article.dataset.key)) continue;
+    known.delete(article.dataset.key);
+    article.remove();
   }
   sameDayOnce();
+  bringBack();
   return fresh;
 }
 
@@ -105,9 +135,12 @@ export function refresh({ all = false } = {}) {
 }
 
 async function once(all) {
-  const from = all ? (articles()[0]?.dataset.id ?? 0) : settledUntil();
+  // Older ones may come in while this is asked: nothing was asked about them.
+  const asked = all ? articles() : [];
+  const from = all ? (asked[0]?.dataset.id ?? 0) : settledUntil();
+  const content = await fragment(`${base}/entries?from=${from}`);
   const stays = atEnd();
-  const fresh = merge(await fragment(`${base}/entries?from=${from}`));
+  const fresh = merge(content, content.querySelector("[data-cut]") ? [] : asked);
   fresh.forEach((article) => article.classList.add("fresh"));
   if (stays) goToEnd();
   else if (fresh.length) toEnd.hidden = false;

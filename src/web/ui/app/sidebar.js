@@ -39,6 +39,19 @@ function fold(folded) {
   told();
 }
 
+/** Whoever is in the list with the keyboard stays at the same conversation when it is drawn anew. */
+function keepFocus() {
+  const held = list.contains(document.activeElement) ? document.activeElement : null;
+  if (!held) return () => {};
+  const { ask, id } = held.dataset;
+  const same = id
+    ? `[data-ask="${ask}"][data-id="${id}"]`
+    : `a[href="${CSS.escape(held.getAttribute("href") ?? "")}"]`;
+  return () => {
+    if (!held.isConnected) list.querySelector(same)?.focus({ preventScroll: true });
+  };
+}
+
 let asked = 0;
 async function load(offset = 0) {
   const mine = ++asked;
@@ -47,10 +60,13 @@ async function load(offset = 0) {
   const content = await fragment(`/list?${query}`);
   // An answer to what was typed before this must not overtake.
   if (mine !== asked) return;
-  const held = list.contains(document.activeElement) ? document.activeElement.dataset : null;
+  const bringBack = keepFocus();
   const items = list.querySelector("ul");
   if (offset && items && content.querySelector("ul")) {
-    items.append(...content.querySelectorAll("ul > li"));
+    const added = [...content.querySelectorAll("ul > li")];
+    items.append(...added);
+    // “More” was pressed: what came is next.
+    if (document.activeElement.closest(".more")) added[0]?.querySelector("a").focus({ preventScroll: true });
     list.querySelector(".more")?.remove();
     const more = content.querySelector(".more");
     if (more) list.append(more);
@@ -58,7 +74,7 @@ async function load(offset = 0) {
     list.replaceChildren(content);
   }
   ages(list);
-  if (held?.id) list.querySelector(`[data-ask="${held.ask}"][data-id="${held.id}"]`)?.focus();
+  bringBack();
 }
 
 let soon;

@@ -10,7 +10,7 @@ const veil = document.getElementById("dropping");
 let picked = [];
 let changed = () => {};
 
-export const files = () => picked.map(({ file }) => file);
+export const any = () => picked.length > 0;
 
 function draw() {
   list.hidden = picked.length === 0;
@@ -51,7 +51,7 @@ function remove(one) {
 }
 
 export function add(more) {
-  const room = MOST - picked.length;
+  const room = Math.max(0, MOST - picked.length);
   if (more.length > room) toast(words.tooMany(MOST));
   const added = [...more].slice(0, room).map((file) => ({
     file,
@@ -64,11 +64,24 @@ export function add(more) {
   document.getElementById("words").focus();
 }
 
-export function clear() {
-  picked.forEach(({ url }) => url && URL.revokeObjectURL(url));
+/** What is picked goes on its way; what is picked from now on belongs to the next message. */
+export function take() {
+  const taken = picked;
   picked = [];
   input.value = "";
   draw();
+  return taken;
+}
+
+/** It did not get there. */
+export function putBack(taken) {
+  picked = [...taken, ...picked];
+  draw();
+}
+
+/** It got there: its previews are not needed any more. */
+export function release(taken) {
+  taken.forEach(({ url }) => url && URL.revokeObjectURL(url));
 }
 
 export function start(onChange) {

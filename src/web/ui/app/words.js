@@ -17,6 +17,7 @@ export const words = {
   added: (count) => (count === 1 ? "One file added." : `${count} files added.`),
   tooMany: (most) => `${most} files are the most one message can carry.`,
   someoneElse: "Somebody else changed this meanwhile. Here is how it stands now; please look once more.",
+  gone: "This message is not here any more.",
   removeRef: (name) => `Remove ${name}`,
   revoke: (name) => `Revoke ${name}`,
   noTokens: "None yet.",
