@@ -96,10 +96,7 @@ impl Prints {
         };
         let encoded = self.darkroom.develop(pixels, print).await?;
         let printed = self.attachments.fulfil(file, Bytes::from(encoded.bytes)).await?;
-        if !self.store.print_attachment(&printed).await.map_err(AttachmentError::from)? {
-            self.sweep().await?;
-            return Err(ToolError::Trouble(format!("{} has been deleted.", file.filename)));
-        }
+        self.store.print_attachment(&printed).await.map_err(AttachmentError::from)?;
         Ok(printed)
     }
 

@@ -43,7 +43,7 @@ pub async fn add_attachment(conn: &mut Conn, attachment: &Attachment) -> Result<
 }
 
 /// Tells what file an attachment has become, unless it is known already. If it was deleted meanwhile, its bytes are
-/// doomed at once, and the answer is false.
+/// noted to be removed, and the answer is false.
 pub async fn print_attachment(conn: &mut Conn, printed: &Attachment) -> Result<bool, StoreError> {
     let done = sqlx::query::<Db>(
         "UPDATE attachment_metadata SET sha256 = $2, mime_type = $3, size = $4, width = $5, height = $6, object_key = $7 \
