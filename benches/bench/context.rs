@@ -66,8 +66,9 @@ async fn turns(filled: &Filled, store: &Store, which: i64) -> anyhow::Result<Tim
         turns.push(store.turn(id).await?.context("a turn that was filled in is missing")?);
     }
     let store = store.clone();
-    // The file may be older than today: its newest messages are as recent as they were then.
-    let max_age = Utc::now() - filled.newest + TimeDelta::hours(2);
+    // The file may be older than today: its newest messages are as recent as they were then. A new photo is shown what came
+    // before its thread, which took two hours itself.
+    let max_age = Utc::now() - filled.newest + TimeDelta::hours(4);
     // On the runtime's own threads, where the program does it.
     let work = tokio::spawn(async move {
         let prompts = Prompts::load(None)?;
