@@ -7,7 +7,6 @@ use crate::{
     config::{self, Config},
     context::Bounds,
     domain::{InterfaceType, UserId},
-    imaging,
     money::{Budgets, Micros, Models, Money, Price, Prices, Rules},
     prompts::Prompts,
     providers::{Hosted, ModelSettings, Painter, Provider, http_client, offline::Offline},

@@ -15,7 +15,6 @@ pub mod config;
 pub mod context;
 pub mod doctor;
 pub mod export;
-pub mod imaging;
 pub mod money;
 pub mod prompts;
 pub mod providers;

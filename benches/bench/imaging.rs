@@ -10,8 +10,8 @@ use super::{
 use anyhow::{Context as _, anyhow, bail};
 use bytes::Bytes;
 use image::imageops::FilterType;
+use imaging::{self, Picture, Region, Sources, Work, ops};
 use libjpeg_turbo_rs::{Encoder, PixelFormat, decompress_to};
-use photothread::imaging::{self, Picture, Region, Sources, Work, ops};
 use rustix::time::{ClockId, clock_gettime};
 use std::{fmt::Write as _, fs, hint::black_box, path::Path, process::Command};
 

@@ -8,7 +8,6 @@ use photothread::{
     access::{Scope, Viewer},
     attachments::{Attachments, Limits, NewFile, Objects},
     domain::{Attachment, AttachmentId, NewMessage, Role, UserId},
-    imaging,
     store::Store,
     tools::{Darkroom, Output, Prints, Registry, ToolContext},
 };

@@ -2,11 +2,11 @@
 
 use crate::{
     domain::Attachment,
-    imaging::{Format, View},
     providers::{Loaded, MediaSource, Shown},
     tools::Prints,
 };
 use futures::{FutureExt as _, future::BoxFuture};
+use imaging::{Format, View};
 use tracing::warn;
 
 pub struct Media(pub Prints);

@@ -8,7 +8,6 @@ use crate::{
         Answer, Conversation, InterfaceType, NewMessage, PlannedSend, Role, SendKind, SessionId, TurnId,
         TurnState, UserId,
     },
-    imaging,
     money::Money,
     prompts::Prompts,
     providers::{Completion, Listener, Prompt, Provider, ProviderError},

@@ -1,7 +1,7 @@
 //! What kind of file some bytes are. The name may refine plain text and nothing else, so HTML called `cat.png`
 //! is never treated as a picture.
 
-use crate::imaging::Format;
+use imaging::Format;
 
 const UNKNOWN: &str = "application/octet-stream";
 

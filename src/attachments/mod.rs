@@ -13,7 +13,6 @@ pub use words::{age, size};
 use crate::{
     access::Scope,
     domain::{Attachment, AttachmentId, AttachmentSource, Conversation, Recipe},
-    imaging,
     store::{Store, StoreError},
 };
 use bytes::Bytes;

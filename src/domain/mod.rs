@@ -10,7 +10,6 @@ mod attachment;
 mod conversation;
 mod ids;
 mod message;
-mod region;
 mod reply;
 mod turn;
 
@@ -20,6 +19,6 @@ pub use attachment::{Attachment, AttachmentSource, Recipe};
 pub use conversation::{Conversation, InterfaceType};
 pub use ids::{AttachmentId, MessageId, SessionId, TokenId, TurnId, UserId};
 pub use message::{Message, NewMessage, Role, ToolCall};
-pub use region::{PixelRect, Region, RegionError};
+
 pub use reply::{ReplyTo, Session};
 pub use turn::{Turn, TurnState};

@@ -18,9 +18,10 @@ pub use meter::metered;
 pub use painting::Painter;
 pub use sight::LOOK_LONGEST;
 
-use crate::domain::{Attachment, Region, ToolCall};
+use crate::domain::{Attachment, ToolCall};
 use bytes::Bytes;
 use futures::future::BoxFuture;
+use imaging::Region;
 use serde::Serialize;
 use serde_json::Value;
 use std::time::Duration;

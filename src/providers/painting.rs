@@ -6,9 +6,9 @@ use super::{
     formats::{gemini_images, openai_images},
     http::Endpoint,
 };
-use crate::domain::Region;
 use bytes::Bytes;
 use futures::future::join_all;
+use imaging::Region;
 use reqwest::{
     Client, RequestBuilder,
     multipart::{Form, Part},

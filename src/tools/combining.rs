@@ -10,11 +10,11 @@ use super::{
 use crate::{
     attachments::{NewFile, size},
     domain::{Attachment, AttachmentSource, Recipe},
-    imaging::{Encoded, ImagingError, Limits, Sources, Unusable, Work},
     providers::ToolSpec,
 };
 use bytes::Bytes;
 use futures::{FutureExt as _, future::BoxFuture};
+use imaging::{Encoded, ImagingError, Limits, Sources, Unusable, Work};
 use serde_json::Value;
 
 /// What the darkroom counts per pixel; files waiting for their turn take room too.

@@ -6,7 +6,7 @@ use super::{
     negatives::{Negatives, Shelf},
     views::Views,
 };
-use crate::imaging::{Fonts, ImagingError, Limits, Stop, Work};
+use imaging::{Fonts, ImagingError, Limits, Stop, Work};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 

@@ -11,11 +11,11 @@ use super::{
 use crate::{
     attachments::{NewFile, NewPicture},
     domain::{Attachment, AttachmentId, AttachmentSource, Recipe},
-    imaging::{self, Encoded, ImagingError, Picture, Work},
     providers::ToolSpec,
 };
 use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
+use imaging::{self, Encoded, ImagingError, Picture, Work};
 use serde_json::Value;
 use std::sync::Arc;
 

@@ -13,7 +13,6 @@ use super::{
 use crate::{
     attachments::NewFile,
     domain::{Attachment, AttachmentSource, Recipe},
-    imaging::{self, Encoded, ImagingError, Region, Work, ops},
     providers::{
         Loaded, Painter, ProviderError, ToolSpec,
         painting::{Only, Painted, Rework, Shape, Wish},
@@ -21,6 +20,7 @@ use crate::{
 };
 use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
+use imaging::{self, Encoded, ImagingError, Region, Work, ops};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};

@@ -6,13 +6,9 @@ use super::{
     outcome::{Failure, find_all},
     words,
 };
-use crate::{
-    attachments::size,
-    domain::Attachment,
-    imaging::info::{self, Info, Light, Look, Motion, Sharpness, Shot},
-    providers::ToolSpec,
-};
+use crate::{attachments::size, domain::Attachment, providers::ToolSpec};
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
+use imaging::info::{self, Info, Light, Look, Motion, Sharpness, Shot};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

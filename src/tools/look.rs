@@ -8,11 +8,12 @@ use super::{
     words,
 };
 use crate::{
-    domain::{Attachment, AttachmentId, Region},
-    imaging::{ImagingError, View, grid_steps},
+    domain::{Attachment, AttachmentId},
     providers::{LOOK_LONGEST, ToolSpec},
 };
 use futures::{FutureExt as _, future::BoxFuture};
+use imaging::Region;
+use imaging::{ImagingError, View, grid_steps};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -39,7 +39,6 @@ use crate::{
     access::Scope,
     attachments::{AttachmentError, Attachments, ObjectError, markers},
     domain::{Attachment, AttachmentId},
-    imaging,
     providers::ToolSpec,
     store::Store,
 };

@@ -1,7 +1,8 @@
 //! Pictures that are made but not yet files: their pixels wait in memory for the next edit, for a look, or for being
 //! sent. Losing one loses nothing: its recipe makes it again.
 
-use crate::{domain::AttachmentId, imaging::Picture};
+use crate::domain::AttachmentId;
+use imaging::Picture;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},

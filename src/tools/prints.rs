@@ -10,10 +10,10 @@ use super::{
 use crate::{
     attachments::{AttachmentError, Attachments, VIEW_SIZES},
     domain::Attachment,
-    imaging::{self, Encoded, ImagingError, Picture, View, Work},
     store::Store,
 };
 use bytes::Bytes;
+use imaging::{self, Encoded, ImagingError, Picture, View, Work};
 use std::sync::Arc;
 
 /// No chain of edits is this long; a longer one is a loop.

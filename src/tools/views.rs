@@ -2,11 +2,9 @@
 //! ask, at once or later. What is kept is bounded, and losing it loses nothing.
 
 use super::ToolError;
-use crate::{
-    domain::Attachment,
-    imaging::{Encoded, View},
-};
+use crate::domain::Attachment;
 use bytes::Bytes;
+use imaging::{Encoded, View};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -166,11 +164,10 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        domain::{AttachmentId, AttachmentSource, Conversation, Region},
-        imaging::ImagingError,
-    };
+    use crate::domain::{AttachmentId, AttachmentSource, Conversation};
     use futures::future::join;
+    use imaging::ImagingError;
+    use imaging::Region;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn file(content: &str) -> Attachment {

@@ -1,7 +1,7 @@
 //! What the fonts cannot write is said, never drawn as a box and never dropped in silence.
 
 use super::{ToolError, arguments::refused, words};
-use crate::imaging::Fonts;
+use imaging::Fonts;
 
 const MOST_SHOWN: usize = 60;
 

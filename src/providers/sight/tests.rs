@@ -1,14 +1,12 @@
 //! What is shown within a budget, in which order, and to whom.
 
 use super::*;
-use crate::{
-    domain::Region,
-    providers::{
-        Loaded,
-        formats::samples::{assistant, call, picture, settings, tool, user},
-    },
+use crate::providers::{
+    Loaded,
+    formats::samples::{assistant, call, picture, settings, tool, user},
 };
 use futures::future::BoxFuture;
+use imaging::Region;
 use std::sync::Mutex;
 
 /// Files of so many bytes each; some cannot be loaded. Remembers what it was asked for.

@@ -2,7 +2,6 @@
 
 use super::images;
 use crate::{
-    imaging::{self, Animation, Color, FilmFormat},
     providers::ToolSpec,
     tools::{
         ToolError,
@@ -11,6 +10,7 @@ use crate::{
         words,
     },
 };
+use imaging::{self, Animation, Color, FilmFormat};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -2,10 +2,6 @@
 
 use super::images;
 use crate::{
-    imaging::{
-        self,
-        ops::{self, Background, Collage, CollageLayout},
-    },
     providers::ToolSpec,
     tools::{
         ToolError,
@@ -13,6 +9,10 @@ use crate::{
         combining::{Made, MadeFile, Plan},
         words,
     },
+};
+use imaging::{
+    self,
+    ops::{self, Background, Collage, CollageLayout},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};

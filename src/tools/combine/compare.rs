@@ -2,16 +2,16 @@
 
 use super::images;
 use crate::{
-    imaging::{
-        self, Region,
-        ops::{self, CompareMode, Comparison},
-    },
     providers::ToolSpec,
     tools::{
         ToolError,
         arguments::{self, object},
         combining::{Made, MadeFile, Plan},
     },
+};
+use imaging::{
+    self, Region,
+    ops::{self, CompareMode, Comparison},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};

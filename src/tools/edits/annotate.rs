@@ -2,10 +2,6 @@
 
 use super::{CORNERS, Corners, color, images, read_color, region_properties};
 use crate::{
-    imaging::{
-        Color,
-        ops::{self, Annotation, Backing, Path, PathKind, Pin, Place, Spot, TextAlign, Words},
-    },
     providers::ToolSpec,
     tools::{
         ToolError,
@@ -13,6 +9,10 @@ use crate::{
         editing::{Making, Plan},
         words,
     },
+};
+use imaging::{
+    Color,
+    ops::{self, Annotation, Backing, Path, PathKind, Pin, Place, Spot, TextAlign, Words},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};

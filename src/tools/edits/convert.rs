@@ -2,7 +2,6 @@
 
 use super::images;
 use crate::{
-    imaging::{self, Conversion, Metadata, Target},
     providers::ToolSpec,
     tools::{
         ToolError,
@@ -10,6 +9,7 @@ use crate::{
         editing::{Making, Plan, Source},
     },
 };
+use imaging::{self, Conversion, Metadata, Target};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;

@@ -2,16 +2,16 @@
 
 use super::{CORNERS, Corners, images, region_properties};
 use crate::{
-    imaging::{
-        self,
-        ops::{self, Around, Axis, CropTo, Fit, ResizeTo, Tolerance},
-    },
     providers::ToolSpec,
     tools::{
         ToolError,
         arguments::{self, object, refused},
         editing::{Making, Plan},
     },
+};
+use imaging::{
+    self,
+    ops::{self, Around, Axis, CropTo, Fit, ResizeTo, Tolerance},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};

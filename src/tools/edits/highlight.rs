@@ -2,7 +2,6 @@
 
 use super::{CORNERS, Corners, color, images, read_color, region_properties};
 use crate::{
-    imaging::ops::{self, Highlight, Shape},
     providers::ToolSpec,
     tools::{
         ToolError,
@@ -11,6 +10,7 @@ use crate::{
         words,
     },
 };
+use imaging::ops::{self, Highlight, Shape};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -2,16 +2,16 @@
 
 use super::{CORNERS, Corners, images, region_properties};
 use crate::{
-    imaging::{
-        Color, Region,
-        ops::{self, Adjustment, Filter, Filtering},
-    },
     providers::ToolSpec,
     tools::{
         ToolError,
         arguments::{self, object, refused},
         editing::{Making, Plan},
     },
+};
+use imaging::{
+    Color, Region,
+    ops::{self, Adjustment, Filter, Filtering},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};

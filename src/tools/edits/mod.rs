@@ -15,10 +15,8 @@ use super::{
     editing::{Each, EditTool, Making, Plan},
     words,
 };
-use crate::{
-    domain::{AttachmentId, Recipe},
-    imaging::{Color, Region, RegionError},
-};
+use crate::domain::{AttachmentId, Recipe};
+use imaging::{Color, Region, RegionError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;

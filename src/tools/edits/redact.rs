@@ -2,10 +2,6 @@
 
 use super::{CORNERS, Corners, images, region_properties};
 use crate::{
-    imaging::{
-        Color,
-        ops::{self, Redaction, RedactionStyle},
-    },
     providers::ToolSpec,
     tools::{
         ToolError,
@@ -13,6 +9,10 @@ use crate::{
         editing::{Making, Plan},
         words,
     },
+};
+use imaging::{
+    Color,
+    ops::{self, Redaction, RedactionStyle},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -2,10 +2,6 @@
 
 use super::{color, images, read_color};
 use crate::{
-    imaging::{
-        self, Color,
-        ops::{self, Mark, Position, Watermark},
-    },
     providers::ToolSpec,
     tools::{
         Tool, ToolContext, ToolError, ToolResult,
@@ -16,6 +12,10 @@ use crate::{
     },
 };
 use futures::{FutureExt as _, future::BoxFuture};
+use imaging::{
+    self, Color,
+    ops::{self, Mark, Position, Watermark},
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;

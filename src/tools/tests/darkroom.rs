@@ -1,7 +1,8 @@
 //! The darkroom's bounds: places, memory, and panics that stay inside.
 
 use super::*;
-use crate::{imaging::ImagingError, tools::ToolError};
+use crate::tools::ToolError;
+use imaging::ImagingError;
 use std::sync::mpsc;
 use tokio::sync::oneshot;
 

@@ -1,8 +1,9 @@
 //! Edits on real pictures: what they make, what they remember of it, and what fails alone.
 
 use super::*;
-use crate::{attachments::markers, imaging::Picture};
+use crate::attachments::markers;
 use image::GenericImageView as _;
+use imaging::Picture;
 use serde_json::json;
 
 async fn edited(world: &World, tool: &str, image: AttachmentId, rest: Value) -> (Attachment, Picture) {

@@ -1,7 +1,8 @@
 //! A look shows and makes nothing, says how to read what is seen, and says what to do if there is nothing to see.
 
 use super::*;
-use crate::{imaging::View, providers::LOOK_LONGEST, tools::look::look_of};
+use crate::{providers::LOOK_LONGEST, tools::look::look_of};
+use imaging::View;
 use serde_json::json;
 
 fn half() -> Value {

@@ -27,7 +27,6 @@ use crate::{
         Attachment, AttachmentId, AttachmentSource, Conversation, InterfaceType, NewMessage, Recipe, Role,
         UserId,
     },
-    imaging,
     store::Store,
 };
 use bytes::Bytes;

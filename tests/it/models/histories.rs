@@ -4,8 +4,9 @@
 use super::VENDORS;
 use crate::harness::{Said, rules, whole_answer};
 use bytes::Bytes;
+use imaging::Region;
 use photothread::{
-    domain::{Attachment, AttachmentId, AttachmentSource, Conversation, Region, ToolCall},
+    domain::{Attachment, AttachmentId, AttachmentSource, Conversation, ToolCall},
     providers::{Loaded, ModelSettings, Prompt, PromptMessage, Shown, ToolSpec, Vendor, formats::Album},
     tools::Registry,
 };

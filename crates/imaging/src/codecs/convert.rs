@@ -1,0 +1,403 @@
+//! One picture file into another: format, quality, size in bytes, metadata. Pixels are only touched where what is
+//! asked for cannot be had without.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use image::DynamicImage;
+use serde::Deserialize;
+
+use crate::encode::{self, JPEG_MAX_SIDE, fitted};
+use crate::ops::{ResizeTo, resized};
+use crate::probe::read_header;
+use crate::{Encoded, Format, ImagingError, Picture, Work, decode, metadata, palette, profile, strip};
+
+/// Worse than this shows; a smaller picture then looks better than a coarser one.
+const COARSEST: u8 = 35;
+/// What a picture is scaled down for when even the coarsest is too large.
+const SCALED_QUALITY: u8 = 60;
+const WEBP_QUALITY: u8 = 85;
+const WEBP_MAX_SIDE: u32 = 16_383;
+const GIF_MAX_SIDE: u32 = 65_535;
+/// What surrounds a block in a file, at most.
+const CHUNK: u64 = 64;
+/// A picture smaller than this is no longer one.
+const SMALLEST_SIDE: u32 = 32;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Target {
+    Jpeg,
+    Png,
+    WebP,
+    Gif,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Metadata {
+    #[default]
+    Strip,
+    Keep,
+}
+
+/// What a file is to become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Conversion {
+    pub to: Target,
+    /// 1 to 100, for JPEG and lossy WebP.
+    pub quality: Option<u8>,
+    pub max_bytes: Option<u64>,
+    pub metadata: Metadata,
+    /// For WebP.
+    pub lossless: bool,
+}
+
+impl Target {
+    pub fn format(self) -> Format {
+        match self {
+            Self::Jpeg => Format::Jpeg,
+            Self::Png => Format::Png,
+            Self::WebP => Format::WebP,
+            Self::Gif => Format::Gif,
+        }
+    }
+
+    fn max_side(self) -> u32 {
+        match self {
+            Self::Jpeg => JPEG_MAX_SIDE,
+            Self::Png => u32::MAX,
+            Self::WebP => WEBP_MAX_SIDE,
+            Self::Gif => GIF_MAX_SIDE,
+        }
+    }
+
+    fn check_side(self, side: u32) -> Result<(), ImagingError> {
+        if side <= self.max_side() {
+            return Ok(());
+        }
+        Err(ImagingError::BadArgument(format!(
+            "A {} picture can be at most {} pixels per side, but this one has {side}. Use png, or make it smaller \
+             with resize_image first.",
+            self.format(),
+            self.max_side()
+        )))
+    }
+}
+
+pub fn convert(bytes: &[u8], wanted: &Conversion, work: &Work) -> Result<Encoded, ImagingError> {
+    let (format, stored) = read_header(bytes)?;
+    work.limits.check(stored.extent.0, stored.extent.1)?;
+    let exif = match wanted.metadata {
+        Metadata::Keep => metadata::portable(bytes, format),
+        Metadata::Strip => None,
+    };
+    wanted.to.check_side(stored.width.max(stored.height))?;
+    let mut notes = Vec::new();
+    let upright = stored.orientation == image::metadata::Orientation::NoTransforms;
+    let encoded = match untouched(bytes, format, wanted).filter(|_| upright) {
+        Some(encoded) => {
+            notes.push(format!("It was {format} already: its pixels were not touched"));
+            encoded
+        }
+        None => {
+            let picture = decode(bytes, work)?;
+            if stored.animated {
+                notes.push("It was animated: only its first frame was taken".to_owned());
+            }
+            written(picture, wanted, exif.clone(), &mut notes, work)?
+        }
+    };
+    notes.extend(told_of_metadata(wanted, exif));
+    Ok(noted(encoded, notes))
+}
+
+/// The same of a picture that is not a file, and so has no metadata to keep.
+pub fn convert_picture(picture: Picture, wanted: &Conversion, work: &Work) -> Result<Encoded, ImagingError> {
+    wanted.to.check_side(picture.width().max(picture.height()))?;
+    let mut notes = Vec::new();
+    let encoded = written(picture, wanted, None, &mut notes, work)?;
+    notes.extend(told_of_metadata(wanted, None));
+    Ok(noted(encoded, notes))
+}
+
+fn noted(encoded: Encoded, mut notes: Vec<String>) -> Encoded {
+    notes.push(size_in_words(encoded.bytes.len() as u64));
+    Encoded { note: Some(notes.join(". ") + "."), ..encoded }
+}
+
+fn written(
+    picture: Picture,
+    wanted: &Conversion,
+    exif: Option<Vec<u8>>,
+    notes: &mut Vec<String>,
+    work: &Work,
+) -> Result<Encoded, ImagingError> {
+    let picture = without_heavy_profile(prepared(picture, wanted.to, notes)?, wanted);
+    // Decided before sizes are measured, because it counts too.
+    let block = exif.filter(|_| wanted.to != Target::Gif);
+    // The others write it themselves, or have no place for it.
+    let icc = fitted(&picture).1.filter(|_| wanted.to == Target::WebP);
+    let added = [block.as_ref().map(Vec::len), icc.map(<[u8]>::len)];
+    let room = added.into_iter().flatten().map(|length| length as u64 + CHUNK).sum();
+    let made = Making { wanted, room, work }.make(&picture, notes)?;
+    metadata::written_into(made, block, icc)
+}
+
+/// The file as it is, less its metadata, where nothing else is asked of it.
+fn untouched(bytes: &[u8], format: Format, wanted: &Conversion) -> Option<Encoded> {
+    if format != wanted.to.format() || wanted.quality.is_some() || wanted.lossless {
+        return None;
+    }
+    // Also where it is kept whole: a file that cannot be walked to its end is not worth passing on.
+    let stripped = catch_unwind(|| strip::without_metadata(bytes, format)).ok()??;
+    let file = match wanted.metadata {
+        Metadata::Strip => stripped,
+        Metadata::Keep => bytes.to_vec(),
+    };
+    let fits = wanted.max_bytes.is_none_or(|most| file.len() as u64 <= most);
+    fits.then(|| Encoded::new(file, format))
+}
+
+fn told_of_metadata(wanted: &Conversion, exif: Option<Vec<u8>>) -> Option<String> {
+    if wanted.metadata == Metadata::Strip {
+        return None;
+    }
+    let Some(exif) = exif else { return Some("It had no Exif data to keep".to_owned()) };
+    if wanted.to == Target::Gif {
+        return Some("GIF has no place for Exif data, so it was left out".to_owned());
+    }
+    let position = metadata::read_block(exif).is_some_and(|exif| metadata::has_position(&exif));
+    Some(if position {
+        "Exif data kept. Careful: the place where it was taken (GPS) is in the file".to_owned()
+    } else {
+        "Exif data kept".to_owned()
+    })
+}
+
+/// Pixels that the format can hold, with what that costs told.
+fn prepared(picture: Picture, to: Target, notes: &mut Vec<String>) -> Result<Picture, ImagingError> {
+    let color = picture.pixels.color();
+    if to != Target::Png && color.bytes_per_pixel() / color.channel_count() == 2 {
+        notes.push(format!("16 bits per channel became 8: {} holds no more", to.format()));
+    }
+    if to != Target::Jpeg || !picture.has_alpha() {
+        return Ok(picture);
+    }
+    let hidden = !crate::view::is_opaque(&picture.pixels);
+    if hidden {
+        notes.push("JPEG has no transparency: what shone through is white now".to_owned());
+    }
+    picture.try_map(|pixels| Ok(on_white(&pixels)))
+}
+
+/// A profile that would fill a good part of a small file makes way: the colours are converted instead.
+fn without_heavy_profile(picture: Picture, wanted: &Conversion) -> Picture {
+    let heavy = |icc: &&[u8]| wanted.max_bytes.is_some_and(|most| icc.len() as u64 > most / 8);
+    let converted =
+        picture.icc.as_deref().filter(heavy).and_then(|icc| profile::to_srgb(&picture.pixels, icc));
+    match converted {
+        Some(pixels) => picture.with_pixels(pixels).with_icc(None),
+        None => picture,
+    }
+}
+
+fn on_white(pixels: &DynamicImage) -> DynamicImage {
+    let blend = |color: u8, alpha: u8| {
+        let (color, alpha) = (u32::from(color), u32::from(alpha));
+        ((color * alpha + 255 * (255 - alpha) + 127) / 255) as u8
+    };
+    if pixels.color().has_color() {
+        let source = pixels.to_rgba8();
+        let flat = image::RgbImage::from_fn(source.width(), source.height(), |x, y| {
+            let [color @ .., alpha] = source.get_pixel(x, y).0;
+            image::Rgb(color.map(|channel| blend(channel, alpha)))
+        });
+        DynamicImage::ImageRgb8(flat)
+    } else {
+        let source = pixels.to_luma_alpha8();
+        let flat = image::GrayImage::from_fn(source.width(), source.height(), |x, y| {
+            let [gray, alpha] = source.get_pixel(x, y).0;
+            image::Luma([blend(gray, alpha)])
+        });
+        DynamicImage::ImageLuma8(flat)
+    }
+}
+
+struct Making<'a> {
+    wanted: &'a Conversion,
+    /// What will be added to the file afterwards.
+    room: u64,
+    work: &'a Work,
+}
+
+impl Making<'_> {
+    fn make(&self, picture: &Picture, notes: &mut Vec<String>) -> Result<Encoded, ImagingError> {
+        let best = self.wanted.quality.unwrap_or(match self.wanted.to {
+            Target::WebP => WEBP_QUALITY,
+            _ => picture.compression.edit_quality(),
+        });
+        let Some(most) = self.wanted.max_bytes.map(|most| most.saturating_sub(self.room)) else {
+            notes.extend(self.has_quality().then(|| format!("Quality {best}")));
+            return self.encode(picture, best);
+        };
+        if let Some((encoded, quality)) = self.within(picture, best, most)? {
+            notes.extend(self.has_quality().then(|| format!("Quality {quality}")));
+            return Ok(encoded);
+        }
+        self.scaled(picture, best, most, notes)
+    }
+
+    /// The best quality that stays within so many bytes, if any does.
+    fn within(&self, picture: &Picture, best: u8, most: u64) -> Result<Option<(Encoded, u8)>, ImagingError> {
+        let fits = |encoded: &Encoded| encoded.bytes.len() as u64 <= most;
+        let first = self.encode(picture, best)?;
+        if fits(&first) {
+            return Ok(Some((first, best)));
+        }
+        drop(first);
+        if !self.has_quality() || best <= COARSEST {
+            return Ok(None);
+        }
+        let coarsest = self.encode(picture, COARSEST)?;
+        if !fits(&coarsest) {
+            return Ok(None);
+        }
+        let (mut found, mut fitting, mut too_large) = (coarsest, COARSEST, best);
+        while too_large - fitting > 1 {
+            let middle = fitting + (too_large - fitting) / 2;
+            let encoded = self.encode(picture, middle)?;
+            if fits(&encoded) {
+                (found, fitting) = (encoded, middle);
+            } else {
+                too_large = middle;
+            }
+        }
+        Ok(Some((found, fitting)))
+    }
+
+    fn scaled(
+        &self,
+        picture: &Picture,
+        best: u8,
+        most: u64,
+        notes: &mut Vec<String>,
+    ) -> Result<Encoded, ImagingError> {
+        let longest = f64::from(picture.width().max(picture.height()));
+        let aim = best.min(SCALED_QUALITY);
+        let mut side = longest;
+        let mut size = self.encode(picture, aim)?.bytes.len() as f64;
+        loop {
+            // Bytes go with the area; a little less than that, because small pictures have more detail per pixel.
+            side = (side * (most as f64 / size).sqrt() * 0.97).min(side * 0.95).floor();
+            if side < f64::from(SMALLEST_SIDE) {
+                return Err(ImagingError::BadArgument(self.impossible()));
+            }
+            let smaller = resized(picture, ResizeTo::longest(side as u32)?, self.work)?;
+            if let Some((encoded, quality)) = self.within(&smaller, best, most)? {
+                notes.push(format!(
+                    "Scaled down from {}×{} to {}×{}",
+                    picture.width(),
+                    picture.height(),
+                    smaller.width(),
+                    smaller.height()
+                ));
+                notes.extend(self.has_quality().then(|| format!("Quality {quality}")));
+                return Ok(encoded);
+            }
+            size = self.encode(&smaller, aim)?.bytes.len() as f64;
+        }
+    }
+
+    fn impossible(&self) -> String {
+        let most = self.wanted.max_bytes.unwrap_or_default() / 1000;
+        let way_out = match (self.wanted.to, self.room) {
+            (_, 1..) => "Allow more, or strip the metadata.",
+            (Target::Png | Target::Gif, _) => "Allow more, or use jpeg or webp.",
+            _ => "Allow more.",
+        };
+        format!(
+            "max_kb is {most}, which is too little for this picture as {}. {way_out}",
+            self.wanted.to.format()
+        )
+    }
+
+    fn has_quality(&self) -> bool {
+        match self.wanted.to {
+            Target::Jpeg => true,
+            Target::WebP => !self.wanted.lossless,
+            Target::Png | Target::Gif => false,
+        }
+    }
+
+    fn encode(&self, picture: &Picture, quality: u8) -> Result<Encoded, ImagingError> {
+        self.work.go_on()?;
+        match self.wanted.to {
+            Target::Jpeg => encode::jpeg(picture, quality),
+            Target::Png => encode::png(picture),
+            Target::WebP => webp(picture, quality, self.wanted.lossless),
+            Target::Gif => gif(picture, self.work),
+        }
+    }
+}
+
+/// Without its colour profile, which has to be written into the file afterwards.
+fn webp(picture: &Picture, quality: u8, lossless: bool) -> Result<Encoded, ImagingError> {
+    let (other, _) = fitted(picture);
+    let pixels = other.as_ref().unwrap_or(&picture.pixels);
+    let converted;
+    let pixels = match pixels {
+        DynamicImage::ImageRgb8(_) | DynamicImage::ImageRgba8(_) => pixels,
+        other => {
+            converted = if other.color().has_alpha() {
+                DynamicImage::ImageRgba8(other.to_rgba8())
+            } else {
+                DynamicImage::ImageRgb8(other.to_rgb8())
+            };
+            &converted
+        }
+    };
+    let (width, height) = (pixels.width(), pixels.height());
+    let layout = if pixels.color().has_alpha() { webp::PixelLayout::Rgba } else { webp::PixelLayout::Rgb };
+    let encoded = catch_unwind(AssertUnwindSafe(|| {
+        let encoder = webp::Encoder::new(pixels.as_bytes(), layout, width, height);
+        encoder.encode_simple(lossless, f32::from(quality)).map(|memory| memory.to_vec())
+    }));
+    let bytes = encoded
+        .map_err(|_| ImagingError::failed("the WebP encoder panicked"))?
+        .map_err(|error| ImagingError::failed(format!("{error:?}")))?;
+    Ok(Encoded::new(bytes, Format::WebP))
+}
+
+fn gif(picture: &Picture, work: &Work) -> Result<Encoded, ImagingError> {
+    let side = |pixels: u32| u16::try_from(pixels).map_err(ImagingError::failed);
+    let (width, height) = (side(picture.width())?, side(picture.height())?);
+    // GIF has no place for a profile, so the colours themselves must become ordinary ones.
+    let ordinary = match fitted(picture) {
+        (None, Some(profile)) => profile::to_srgb(&picture.pixels, profile),
+        (other, _) => other,
+    };
+    let pixels = ordinary.as_ref().unwrap_or(&picture.pixels).to_rgba8();
+    let indexed = palette::index(&pixels, work)?;
+    let mut bytes = Vec::new();
+    let mut encoder =
+        ::gif::Encoder::new(&mut bytes, width, height, &indexed.palette).map_err(ImagingError::failed)?;
+    let frame = ::gif::Frame {
+        width,
+        height,
+        buffer: indexed.indices.into(),
+        transparent: indexed.transparent,
+        ..Default::default()
+    };
+    encoder.write_frame(&frame).map_err(ImagingError::failed)?;
+    drop(encoder);
+    Ok(Encoded::new(bytes, Format::Gif))
+}
+
+/// In thousands, as limits are given.
+fn size_in_words(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{} kB", bytes.div_ceil(1_000)),
+        _ => format!("{:.1} MB", bytes as f64 / 1_000_000.0),
+    }
+}

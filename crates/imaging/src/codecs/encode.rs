@@ -1,0 +1,98 @@
+//! A [`Picture`] to bytes, in the format its purpose asks for and without any metadata: no Exif, no position, no
+//! XMP. Only the colour profile goes along, because without it the colours would change.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use image::codecs::png::{CompressionType, FilterType, PngEncoder};
+use image::{DynamicImage, ImageEncoder};
+use libjpeg_turbo_rs::{Encoder, PixelFormat, Subsampling};
+
+use crate::quality::Chroma;
+use crate::{Format, ImagingError, Picture, profile};
+
+/// The largest side a JPEG file can state.
+pub(crate) const JPEG_MAX_SIDE: u32 = 65_500;
+/// Up to a large screenshot.
+const THOROUGH_PIXELS: u64 = 2_100_000;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Encoded {
+    pub bytes: Vec<u8>,
+    pub mime: &'static str,
+    /// Without the dot.
+    pub extension: &'static str,
+    /// What whoever asked for it should know: a choice that was made, or something that was lost.
+    pub note: Option<String>,
+}
+
+impl Encoded {
+    pub(crate) fn new(bytes: Vec<u8>, format: Format) -> Self {
+        Self { bytes, mime: format.mime(), extension: format.extension(), note: None }
+    }
+}
+
+pub fn encode(picture: &Picture) -> Result<Encoded, ImagingError> {
+    match picture.target() {
+        Format::Jpeg => jpeg(picture, picture.compression.edit_quality()),
+        _ => png(picture),
+    }
+}
+
+/// Alpha, if any, is dropped: callers that care choose PNG.
+pub(crate) fn jpeg(picture: &Picture, quality: u8) -> Result<Encoded, ImagingError> {
+    let (fitted, profile) = fitted(picture);
+    let source = fitted.as_ref().unwrap_or(&picture.pixels);
+    let converted;
+    let (pixels, layout) = match source {
+        DynamicImage::ImageRgb8(_) => (source, PixelFormat::Rgb),
+        DynamicImage::ImageLuma8(_) => (source, PixelFormat::Grayscale),
+        // The fourth byte is skipped, which spares a copy.
+        DynamicImage::ImageRgba8(_) => (source, PixelFormat::Rgbx),
+        other if other.color().has_color() => {
+            converted = DynamicImage::ImageRgb8(other.to_rgb8());
+            (&converted, PixelFormat::Rgb)
+        }
+        other => {
+            converted = DynamicImage::ImageLuma8(other.to_luma8());
+            (&converted, PixelFormat::Grayscale)
+        }
+    };
+    let (width, height) = (pixels.width() as usize, pixels.height() as usize);
+    let mut encoder = Encoder::new(pixels.as_bytes(), width, height, layout).quality(quality);
+    if layout != PixelFormat::Grayscale && picture.compression.chroma() == Chroma::Full {
+        encoder = encoder.subsampling(Subsampling::S444);
+    }
+    if let Some(profile) = profile {
+        encoder = encoder.icc_profile(profile);
+    }
+    let bytes = catch_unwind(AssertUnwindSafe(|| encoder.encode()))
+        .map_err(|_| ImagingError::failed("the JPEG encoder panicked"))?
+        .map_err(ImagingError::failed)?;
+    Ok(Encoded::new(bytes, Format::Jpeg))
+}
+
+pub(crate) fn png(picture: &Picture) -> Result<Encoded, ImagingError> {
+    let (fitted, profile) = fitted(picture);
+    let mut bytes = Vec::new();
+    // The crate's own fast setting makes screenshots four times larger than its lowest level of deflate does, and
+    // takes longer. Small pictures can afford a little more work.
+    let small = u64::from(picture.width()) * u64::from(picture.height()) <= THOROUGH_PIXELS;
+    let (level, filter) = if small { (3, FilterType::Adaptive) } else { (1, FilterType::Paeth) };
+    let mut encoder = PngEncoder::new_with_quality(&mut bytes, CompressionType::Level(level), filter);
+    if let Some(profile) = profile {
+        encoder.set_icc_profile(profile.to_vec()).map_err(ImagingError::failed)?;
+    }
+    let pixels = fitted.as_ref().unwrap_or(&picture.pixels);
+    pixels.write_with_encoder(encoder).map_err(ImagingError::failed)?;
+    Ok(Encoded::new(bytes, Format::Png))
+}
+
+/// The profile to write along, and, where an edit made the picture's own unfit, other pixels that look right
+/// without it.
+pub(crate) fn fitted(picture: &Picture) -> (Option<DynamicImage>, Option<&[u8]>) {
+    match picture.icc.as_deref() {
+        Some(fitting) if profile::fits(fitting, &picture.pixels) => (None, Some(fitting)),
+        Some(other) => (profile::grays_to_srgb(&picture.pixels, other), None),
+        None => (None, None),
+    }
+}

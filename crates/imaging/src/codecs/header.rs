@@ -1,0 +1,257 @@
+//! Reads just enough of a file's structure to know its size and orientation before any decoder runs.
+//! Every walk is bounds-checked and allocates nothing; pixels are never touched.
+
+use image::metadata::Orientation;
+
+/// What a container's header says of the picture as stored, before its orientation is applied.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Stored {
+    pub width: u32,
+    pub height: u32,
+    /// What a decoder may have to hold at once: more than the picture where a frame reaches beyond its canvas.
+    pub extent: (u32, u32),
+    pub orientation: Orientation,
+    pub animated: bool,
+    pub alpha: bool,
+}
+
+impl Stored {
+    pub fn still(width: u32, height: u32) -> Self {
+        Self {
+            width,
+            height,
+            extent: (width, height),
+            orientation: Orientation::NoTransforms,
+            animated: false,
+            alpha: false,
+        }
+    }
+}
+
+/// The orientation of an Exif block, with or without the prefix that some writers add.
+pub(crate) fn exif_orientation(exif: &[u8]) -> Orientation {
+    let tiff = exif.strip_prefix(b"Exif\0\0").unwrap_or(exif);
+    Orientation::from_exif_chunk(tiff).unwrap_or(Orientation::NoTransforms)
+}
+
+pub(crate) fn jpeg(bytes: &[u8]) -> Option<Stored> {
+    let mut rest = bytes.get(2..)?;
+    let mut orientation = None;
+    loop {
+        let (&[prefix, marker], after) = rest.split_first_chunk::<2>()?;
+        if prefix != 0xFF || marker == 0xFF {
+            // Padding and stray bytes between segments are common in the wild.
+            rest = &rest[1..];
+            continue;
+        }
+        if matches!(marker, 0x00 | 0x01 | 0xD0..=0xD8) {
+            rest = after;
+            continue;
+        }
+        let length = usize::from(be16(after, 0)?);
+        let body = after.get(2..length)?;
+        match marker {
+            0xD9 | 0xDA => return None,
+            0xC4 | 0xC8 | 0xCC => {}
+            0xC0..=0xCF => {
+                let mut stored = Stored::still(be16(body, 3)?.into(), be16(body, 1)?.into());
+                stored.orientation =
+                    orientation.or_else(|| late_exif(&after[length..])).unwrap_or(stored.orientation);
+                return Some(stored);
+            }
+            0xE1 if orientation.is_none() && body.starts_with(b"Exif\0\0") => {
+                orientation = Some(exif_orientation(body));
+            }
+            _ => {}
+        }
+        rest = &after[length..];
+    }
+}
+
+/// Some editors write the Exif segment after the frame header; it still counts.
+fn late_exif(mut rest: &[u8]) -> Option<Orientation> {
+    while let Some((&[0xFF, marker], after)) = rest.split_first_chunk::<2>() {
+        let length = usize::from(be16(after, 0)?);
+        let body = after.get(2..length)?;
+        match marker {
+            0xE1 if body.starts_with(b"Exif\0\0") => return Some(exif_orientation(body)),
+            0xD9 | 0xDA => return None,
+            _ => rest = &after[length..],
+        }
+    }
+    None
+}
+
+pub(crate) fn png(bytes: &[u8]) -> Option<Stored> {
+    let mut rest = bytes.get(8..)?;
+    let mut stored = None;
+    while let Some((name, body, after)) = png_chunk(rest) {
+        match (name, &mut stored) {
+            (b"IHDR", None) => {
+                let mut header = Stored::still(be32(body, 0)?, be32(body, 4)?);
+                header.alpha = matches!(body.get(9)?, 4 | 6);
+                stored = Some(header);
+            }
+            (_, None) => return None,
+            (b"tRNS", Some(header)) => header.alpha = true,
+            (b"acTL", Some(header)) => header.animated = true,
+            (b"eXIf", Some(header)) => header.orientation = exif_orientation(body),
+            (b"IEND", Some(_)) => break,
+            _ => {}
+        }
+        rest = after;
+    }
+    stored
+}
+
+/// Name, body and what follows; a body cut short by the end of the file ends the walk.
+fn png_chunk(rest: &[u8]) -> Option<(&[u8; 4], &[u8], &[u8])> {
+    let length = be32(rest, 0)? as usize;
+    let name = rest.get(4..8)?.try_into().ok()?;
+    let body = rest.get(8..)?.get(..length)?;
+    Some((name, body, rest.get(8 + length + 4..).unwrap_or_default()))
+}
+
+pub(crate) fn gif(bytes: &[u8]) -> Option<Stored> {
+    let mut stored = Stored::still(le16(bytes, 6)?.into(), le16(bytes, 8)?.into());
+    // Our decoder always yields alpha for GIF, whether or not a colour is marked transparent.
+    stored.alpha = true;
+    stored.animated = walk_gif(bytes, &mut stored.extent).unwrap_or(0) > 1;
+    Some(stored)
+}
+
+/// Counts frames up to the second one, which is all anyone asks, and stretches `extent` by the first.
+fn walk_gif(bytes: &[u8], extent: &mut (u32, u32)) -> Option<u32> {
+    let mut frames = 0;
+    let mut rest = bytes.get(13 + color_table(*bytes.get(10)?)..)?;
+    while frames < 2 {
+        let Some(&introducer) = rest.first() else { break };
+        rest = match introducer {
+            0x21 => rest.get(2..)?,
+            0x2C => {
+                frames += 1;
+                if frames == 1 {
+                    let end =
+                        |start, length| Some(u32::from(le16(rest, start)?) + u32::from(le16(rest, length)?));
+                    *extent = (extent.0.max(end(1, 5)?), extent.1.max(end(3, 7)?));
+                }
+                rest.get(11 + color_table(*rest.get(9)?)..)?
+            }
+            _ => break,
+        };
+        while let [length @ 1..=255, body @ ..] = rest {
+            match body.get(usize::from(*length)..) {
+                Some(after) => rest = after,
+                None => return Some(frames),
+            }
+        }
+        rest = rest.get(1..).unwrap_or_default();
+    }
+    Some(frames)
+}
+
+fn color_table(flags: u8) -> usize {
+    if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) }
+}
+
+/// HEIC and AVIF: the largest image the property list describes (others are tiles and thumbnails), turned if a
+/// rotation is among the properties.
+pub(crate) fn iso_media(bytes: &[u8]) -> Option<Stored> {
+    let meta = iso_child(bytes, b"meta")?.get(4..)?;
+    let mut properties = iso_child(iso_child(meta, b"iprp")?, b"ipco")?;
+    let mut stored: Option<Stored> = None;
+    let mut orientation = Orientation::NoTransforms;
+    let mut alpha = false;
+    while let Some((name, body, after)) = iso_box(properties) {
+        match name {
+            b"ispe" => {
+                let found = Stored::still(be32(body, 4)?, be32(body, 8)?);
+                let area = |s: &Stored| u64::from(s.width) * u64::from(s.height);
+                if stored.as_ref().is_none_or(|s| area(s) < area(&found)) {
+                    stored = Some(found);
+                }
+            }
+            // Stored anticlockwise.
+            b"irot" => {
+                orientation = match body.first()? & 3 {
+                    0 => Orientation::NoTransforms,
+                    1 => Orientation::Rotate270,
+                    2 => Orientation::Rotate180,
+                    _ => Orientation::Rotate90,
+                }
+            }
+            b"auxC" => alpha |= body.windows(5).any(|w| w == b"alpha"),
+            _ => {}
+        }
+        properties = after;
+    }
+    let brand = bytes.get(8..12)?;
+    stored.map(|s| Stored { orientation, alpha, animated: brand == b"avis" || brand == b"hevc", ..s })
+}
+
+fn iso_child<'a>(mut within: &'a [u8], wanted: &[u8; 4]) -> Option<&'a [u8]> {
+    while let Some((name, body, after)) = iso_box(within) {
+        if name == wanted {
+            return Some(body);
+        }
+        within = after;
+    }
+    None
+}
+
+fn iso_box(rest: &[u8]) -> Option<(&[u8; 4], &[u8], &[u8])> {
+    let name = rest.get(4..8)?.try_into().ok()?;
+    let (start, size) = match be32(rest, 0)? {
+        0 => (8, rest.len()),
+        1 => (16, usize::try_from(u64::from_be_bytes(rest.get(8..16)?.try_into().ok()?)).ok()?),
+        size => (8, size as usize),
+    };
+    Some((name, rest.get(start..size)?, &rest[size..]))
+}
+
+fn be16(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+fn be32(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn le16(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_walked_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            for walk in [jpeg, png, gif, iso_media] {
+                let _ = walk(&bytes);
+            }
+        }
+
+        #[test]
+        fn a_real_file_cut_or_bent_anywhere_is_walked_without_panic(at in 0usize..6000, byte in any::<u8>()) {
+            type Walk = fn(&[u8]) -> Option<Stored>;
+            let files: [(&[u8], Walk); 4] = [
+                (include_bytes!("../../../../tests/images/jpeg_gray.jpg"), jpeg),
+                (include_bytes!("../../../../tests/images/png_16bit_gray_trns.png"), png),
+                (include_bytes!("../../../../tests/images/bomb.gif"), gif),
+                (include_bytes!("../../../../tests/images/photo.avif"), iso_media),
+            ];
+            for (file, walk) in files {
+                let _ = walk(&file[..at.min(file.len())]);
+                let mut bent = file.to_vec();
+                if let Some(b) = bent.get_mut(at) {
+                    *b = byte;
+                }
+                let _ = walk(&bent);
+            }
+        }
+    }
+}

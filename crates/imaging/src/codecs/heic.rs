@@ -1,0 +1,96 @@
+//! HEIC photos, by a decoder in safe Rust. Behind the feature `heic`, because such files come from phones only.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use heic_decoder::{ColorInfo, DecodedImage, HeifError};
+use image::{DynamicImage, ImageBuffer};
+
+use crate::{Format, ImagingError, Limits, Work, profile};
+
+/// Upright pixels and their colour profile. The container's own crop, rotation and mirroring are applied; the
+/// orientation that Exif repeats is not, as the standard has it.
+pub(crate) fn read(bytes: &[u8], work: &Work) -> Result<(DynamicImage, Option<Vec<u8>>), ImagingError> {
+    catch_unwind(AssertUnwindSafe(|| read_unguarded(bytes, work)))
+        .map_err(|_| damaged("the decoder panicked"))?
+}
+
+fn read_unguarded(bytes: &[u8], work: &Work) -> Result<(DynamicImage, Option<Vec<u8>>), ImagingError> {
+    let refuse = |error| refused(error, &work.limits);
+    let info = heic_decoder::probe(bytes).map_err(refuse)?;
+    let side = |pixels: usize| u32::try_from(pixels).unwrap_or(u32::MAX);
+    work.limits.check(side(info.coded_width), side(info.coded_height))?;
+    let mut decoded = heic_decoder::decode(bytes).map_err(refuse)?;
+    work.go_on()?;
+    let icc = decoded.metadata.icc_profile.take().or_else(|| described_profile(decoded.color_info));
+    Ok((to_pixels(&decoded).map_err(refuse)?, icc))
+}
+
+pub(crate) fn exif(bytes: &[u8]) -> Option<Vec<u8>> {
+    catch_unwind(|| heic_decoder::read_metadata(bytes)).ok()?.ok()?.exif
+}
+
+/// Bits per channel, as stored.
+pub(crate) fn depth(bytes: &[u8]) -> Option<u32> {
+    Some(catch_unwind(|| heic_decoder::probe(bytes)).ok()?.ok()?.bit_depth_luma)
+}
+
+fn to_pixels(decoded: &DecodedImage) -> Result<DynamicImage, HeifError> {
+    let (width, height) = (decoded.width as u32, decoded.height as u32);
+    let deep = decoded.bit_depth_luma > 8;
+    let pixels = match (deep, decoded.alpha.is_some()) {
+        (false, false) => {
+            ImageBuffer::from_raw(width, height, decoded.to_rgb8()?.data).map(DynamicImage::ImageRgb8)
+        }
+        (true, false) => {
+            ImageBuffer::from_raw(width, height, decoded.to_rgb16()?.data).map(DynamicImage::ImageRgb16)
+        }
+        (false, true) => {
+            let mut made = decoded.to_rgba8()?;
+            if made.premultiplied {
+                divide_by_alpha(&mut made.data, 255);
+            }
+            ImageBuffer::from_raw(width, height, made.data).map(DynamicImage::ImageRgba8)
+        }
+        (true, true) => {
+            let mut made = decoded.to_rgba16()?;
+            if made.premultiplied {
+                divide_by_alpha(&mut made.data, 65535);
+            }
+            ImageBuffer::from_raw(width, height, made.data).map(DynamicImage::ImageRgba16)
+        }
+    };
+    pixels.ok_or(HeifError::MalformedHevc("pixels of another size than stated"))
+}
+
+fn divide_by_alpha<S: Copy + Into<u32> + TryFrom<u32>>(samples: &mut [S], most: u32) {
+    for [color @ .., alpha] in samples.as_chunks_mut::<4>().0 {
+        let alpha: u32 = (*alpha).into();
+        if alpha == 0 {
+            continue;
+        }
+        for sample in color {
+            let whole = ((*sample).into() * most + alpha / 2) / alpha;
+            *sample = S::try_from(whole.min(most)).unwrap_or(*sample);
+        }
+    }
+}
+
+/// Files without a profile may name their colours by code instead.
+fn described_profile(color: Option<ColorInfo>) -> Option<Vec<u8>> {
+    let color = color?;
+    profile::from_codes(color.color_primaries, color.transfer_characteristics)
+}
+
+fn refused(error: HeifError, limits: &Limits) -> ImagingError {
+    match error {
+        HeifError::Unsupported(_) => ImagingError::NotEditableYet { format: Format::Heic },
+        HeifError::LimitExceeded { .. } => {
+            ImagingError::TooLarge { width: u32::MAX, height: u32::MAX, limits: *limits }
+        }
+        other => damaged(&other.to_string()),
+    }
+}
+
+fn damaged(detail: &str) -> ImagingError {
+    ImagingError::Damaged { format: Format::Heic, detail: detail.to_owned() }
+}

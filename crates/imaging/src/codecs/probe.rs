@@ -1,0 +1,89 @@
+//! What a file is, from its header alone: cheap enough for every upload, and safe for bombs.
+
+use std::io::Cursor;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use image::codecs::{bmp::BmpDecoder, tiff::TiffDecoder, webp::WebPDecoder};
+use image::metadata::Orientation;
+use image::{ImageDecoder, ImageResult};
+
+use crate::header::{self, Stored};
+use crate::{Format, ImagingError};
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Probe {
+    pub format: Format,
+    /// Upright, that is after the file's own orientation is applied.
+    pub width: u32,
+    pub height: u32,
+    pub animated: bool,
+    pub alpha: bool,
+}
+
+/// Says nothing about whether the pixels decode: only [`decode`](crate::decode) knows that.
+pub fn probe(bytes: &[u8]) -> Result<Probe, ImagingError> {
+    let (format, stored) = read_header(bytes)?;
+    let (width, height) = match stored.orientation {
+        Orientation::Rotate90
+        | Orientation::Rotate270
+        | Orientation::Rotate90FlipH
+        | Orientation::Rotate270FlipH => (stored.height, stored.width),
+        _ => (stored.width, stored.height),
+    };
+    Ok(Probe { format, width, height, animated: stored.animated, alpha: stored.alpha })
+}
+
+pub(crate) fn read_header(bytes: &[u8]) -> Result<(Format, Stored), ImagingError> {
+    let format = Format::sniff(bytes).ok_or(ImagingError::NotAnImage)?;
+    let damaged = |detail: &str| ImagingError::Damaged { format, detail: detail.to_owned() };
+    let stored = match format {
+        Format::Jpeg => header::jpeg(bytes),
+        Format::Png => header::png(bytes),
+        Format::Gif => header::gif(bytes),
+        Format::Heic | Format::Avif => header::iso_media(bytes),
+        Format::WebP | Format::Bmp | Format::Tiff => {
+            catch_unwind(AssertUnwindSafe(|| ask_decoder(format, bytes)))
+                .map_err(|_| damaged("the header reader panicked"))?
+                .map_err(|error| refused(format, error))?
+        }
+    };
+    match stored {
+        None => Err(damaged("no readable header")),
+        Some(stored) if stored.width == 0 || stored.height == 0 => Err(damaged("a side of zero pixels")),
+        Some(stored) => Ok((format, stored)),
+    }
+}
+
+/// Formats whose structure is not worth walking by hand; constructing these decoders reads the header only.
+fn ask_decoder(format: Format, bytes: &[u8]) -> ImageResult<Option<Stored>> {
+    let reader = Cursor::new(bytes);
+    Ok(Some(match format {
+        Format::WebP => {
+            let mut decoder = WebPDecoder::new(reader)?;
+            // A broken Exif block must not cost the picture.
+            let exif = decoder.exif_metadata().ok().flatten();
+            let orientation = exif.as_deref().map_or(Orientation::NoTransforms, header::exif_orientation);
+            Stored { animated: decoder.has_animation(), ..describe(&decoder, orientation) }
+        }
+        Format::Tiff => {
+            let mut decoder = TiffDecoder::new(reader)?;
+            let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+            describe(&decoder, orientation)
+        }
+        Format::Bmp => describe(&BmpDecoder::new(reader)?, Orientation::NoTransforms),
+        _ => return Ok(None),
+    }))
+}
+
+fn describe(decoder: &impl ImageDecoder, orientation: Orientation) -> Stored {
+    let (width, height) = decoder.dimensions();
+    Stored { orientation, alpha: decoder.color_type().has_alpha(), ..Stored::still(width, height) }
+}
+
+/// A decoder's refusal, by what the owner of the file can do about it.
+pub(crate) fn refused(format: Format, error: image::ImageError) -> ImagingError {
+    match error {
+        image::ImageError::Unsupported(_) => ImagingError::NotEditableYet { format },
+        other => ImagingError::Damaged { format, detail: other.to_string() },
+    }
+}

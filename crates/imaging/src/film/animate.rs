@@ -1,0 +1,124 @@
+//! Stills to a film: each is fitted into the frame of the first and shown for a while, with a crossfade if wanted.
+
+use image::{Rgba, RgbaImage, imageops};
+use serde::Deserialize;
+
+use super::walk::Reel;
+use super::{Film, check_length};
+use crate::ops::Fit;
+use crate::sources::{Sources, Unusable, at, sized, with_alpha};
+use crate::{Color, Encoded, Format, Picture, Work};
+
+/// How long one step of a crossfade lasts, in milliseconds: smooth enough, and a whole number of GIF's hundredths.
+const FADE_STEP: u32 = 80;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FilmFormat {
+    #[default]
+    Gif,
+    WebP,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Animation {
+    pub format: FilmFormat,
+    /// How long each picture is shown.
+    pub milliseconds: u32,
+    /// How long each picture takes to become the next, on top of that.
+    pub crossfade: u32,
+    pub forever: bool,
+    /// The longer side at most; a smaller first picture is not enlarged.
+    pub longest: u32,
+    /// Around pictures of another shape. Without one it is black, or nothing if all pictures have transparency.
+    pub background: Option<Color>,
+}
+
+impl Animation {
+    /// The size of the frame that a first picture of this size makes.
+    pub fn frame(&self, (width, height): (u32, u32)) -> (u32, u32) {
+        let factor = (f64::from(self.longest) / f64::from(width.max(height))).min(1.0);
+        let side = |length: u32| (f64::from(length) * factor).round().max(1.0) as u32;
+        (side(width), side(height))
+    }
+
+    fn fade_steps(&self) -> u32 {
+        self.crossfade / FADE_STEP
+    }
+}
+
+pub fn animate(sources: &Sources, animation: &Animation, work: &Work) -> Result<Encoded, Unusable> {
+    let size = animation.frame(sources.size(0)?);
+    let fades = animation.fade_steps();
+    let stills = sources.len() as u64;
+    let changes = if animation.forever { stills } else { stills.saturating_sub(1) };
+    check_length(stills + changes * u64::from(fades), size, &work.limits)?;
+    let blank = match animation.background {
+        Some(Color { r, g, b }) => Rgba([r, g, b, 255]),
+        None if sources.all_have_alpha() => Rgba([0; 4]),
+        None => Rgba([0, 0, 0, 255]),
+    };
+    let (format, once) = match animation.format {
+        FilmFormat::Gif => (Format::Gif, None),
+        FilmFormat::WebP => (Format::WebP, Some(1)),
+    };
+    let rounds = if animation.forever { Some(0) } else { once };
+    let mut film = Film::new(format, size, &Reel { frames: stills, rounds, lossless: false })?;
+    let mut first: Option<RgbaImage> = None;
+    let mut last: Option<RgbaImage> = None;
+    for index in 0..sources.len() {
+        work.go_on()?;
+        let picture = sources.open(index, work)?;
+        let still = framed(picture, size, blank, work).map_err(at(index))?;
+        if let Some(last) = &last {
+            fade(&mut film, last, &still, fades, work)?;
+        }
+        film.add(still.clone(), animation.milliseconds, work)?;
+        if fades > 0 {
+            first.get_or_insert_with(|| still.clone());
+            last = Some(still);
+        }
+    }
+    if let (Some(last), Some(first), true) = (last, first, animation.forever) {
+        fade(&mut film, &last, &first, fades, work)?;
+    }
+    Ok(film.finish(work)?)
+}
+
+fn framed(
+    picture: Picture,
+    (width, height): (u32, u32),
+    blank: Rgba<u8>,
+    work: &Work,
+) -> Result<RgbaImage, crate::ImagingError> {
+    let inside = with_alpha(sized(picture, width, height, Fit::Fit, work)?);
+    let mut frame = RgbaImage::from_pixel(width, height, blank);
+    let x = (width - inside.width().min(width)) / 2;
+    let y = (height - inside.height().min(height)) / 2;
+    if blank.0[3] == 0 {
+        imageops::replace(&mut frame, &inside, x.into(), y.into());
+    } else {
+        imageops::overlay(&mut frame, &inside, x.into(), y.into());
+    }
+    Ok(frame)
+}
+
+fn fade(film: &mut Film, from: &RgbaImage, to: &RgbaImage, steps: u32, work: &Work) -> Result<(), Unusable> {
+    for step in 1..=steps {
+        work.go_on()?;
+        let (new, all) = (step, steps + 1);
+        let mut between = from.clone();
+        for (mixed, to) in between.pixels_mut().zip(to.pixels()) {
+            let (old_part, new_part) = (u32::from(mixed.0[3]) * (all - new), u32::from(to.0[3]) * new);
+            let opacity = old_part + new_part;
+            // Colours count as much as they can be seen.
+            for (sample, to) in mixed.0.iter_mut().zip(to.0).take(3) {
+                let sum = u32::from(*sample) * old_part + u32::from(to) * new_part;
+                *sample = ((sum + opacity / 2) / opacity.max(1)) as u8;
+            }
+            mixed.0[3] = ((opacity + all / 2) / all) as u8;
+        }
+        film.add(between, FADE_STEP, work)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! How long an animation is and how often it plays, from its structure alone: no frame is decoded.
+
+/// What a file says of its film.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reel {
+    pub frames: u64,
+    /// As the format counts them: 0 is for ever; a GIF that says nothing plays once.
+    pub rounds: Option<u16>,
+    pub lossless: bool,
+}
+
+#[cfg(test)]
+pub(super) fn gif(bytes: &[u8]) -> Option<Reel> {
+    gif_with_extent(bytes).map(|(reel, _)| reel)
+}
+
+/// Along with the right and bottom of the frame that reaches farthest.
+pub(super) fn gif_with_extent(bytes: &[u8]) -> Option<(Reel, (u32, u32))> {
+    let mut extent = (0, 0);
+    let mut reel = Reel { frames: 0, rounds: None, lossless: true };
+    let mut rest = bytes.get(13 + color_table(*bytes.get(10)?)..)?;
+    while let Some((&introducer, after)) = rest.split_first() {
+        let blocks = match introducer {
+            0x21 => {
+                let blocks = after.get(1..).unwrap_or_default();
+                if after.first() == Some(&0xFF) && blocks.get(1..12) == Some(b"NETSCAPE2.0") {
+                    reel.rounds = rounds(blocks.get(12..).unwrap_or_default()).or(reel.rounds);
+                }
+                blocks
+            }
+            0x2C => {
+                reel.frames += 1;
+                let number = |at: usize| {
+                    let bytes =
+                        [after.get(at), after.get(at + 1)].map(|byte| byte.copied().unwrap_or_default());
+                    u32::from(u16::from_le_bytes(bytes))
+                };
+                let (right, bottom) = (number(0) + number(4), number(2) + number(6));
+                extent = (extent.0.max(right), extent.1.max(bottom));
+                let flags = after.get(8).copied().unwrap_or_default();
+                after.get(10 + color_table(flags)..).unwrap_or_default()
+            }
+            _ => break,
+        };
+        let Some(next) = skip_blocks(blocks) else { break };
+        rest = next;
+    }
+    (reel.frames > 0).then_some((reel, extent))
+}
+
+fn rounds(block: &[u8]) -> Option<u16> {
+    match block {
+        [3..=u8::MAX, 1, low, high, ..] => Some(u16::from_le_bytes([*low, *high])),
+        _ => None,
+    }
+}
+
+fn color_table(flags: u8) -> usize {
+    if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) }
+}
+
+fn skip_blocks(mut rest: &[u8]) -> Option<&[u8]> {
+    loop {
+        let (&length, after) = rest.split_first()?;
+        rest = after.get(usize::from(length)..)?;
+        if length == 0 {
+            return Some(rest);
+        }
+    }
+}
+
+pub(super) fn webp(bytes: &[u8]) -> Option<Reel> {
+    let mut reel = Reel { frames: 0, rounds: None, lossless: false };
+    for (name, body) in chunks(bytes.get(12..)?) {
+        match name {
+            b"ANIM" => reel.rounds = Some(u16::from_le_bytes(body.get(4..6)?.try_into().ok()?)),
+            b"ANMF" => {
+                reel.frames += 1;
+                let parts = chunks(body.get(16..).unwrap_or_default());
+                reel.lossless |= parts.into_iter().any(|(name, _)| name == b"VP8L");
+            }
+            _ => {}
+        }
+    }
+    (reel.frames > 0).then_some(reel)
+}
+
+/// Names and bodies of the chunks that follow each other here; one that is cut short ends the walk.
+pub(super) fn chunks(mut rest: &[u8]) -> Vec<(&[u8; 4], &[u8])> {
+    let mut found = Vec::new();
+    while let Some((name, after)) = rest.split_first_chunk::<4>() {
+        let Some((length, after)) = after.split_first_chunk::<4>() else { break };
+        let length = u32::from_le_bytes(*length) as usize;
+        let Some(body) = after.get(..length) else { break };
+        found.push((name, body));
+        rest = after.get(length + length % 2..).unwrap_or_default();
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const FILM: &[u8] = include_bytes!("../../../../tests/images/anim.gif");
+
+    #[test]
+    fn frames_are_counted_without_decoding_them() {
+        assert_eq!(gif(FILM).map(|reel| reel.frames), Some(42));
+        assert_eq!(gif(&FILM[..13]), None);
+        assert!(gif(&FILM[..FILM.len() / 2]).is_some_and(|reel| reel.frames > 5 && reel.frames < 42));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_walked_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let _ = gif(&bytes);
+            let _ = webp(&bytes);
+        }
+
+        #[test]
+        fn a_film_cut_or_bent_anywhere_is_walked_without_panic(at in 0usize..FILM.len(), byte in any::<u8>()) {
+            let _ = gif(&FILM[..at]);
+            let mut bent = FILM.to_vec();
+            bent[at] = byte;
+            let _ = gif(&bent);
+        }
+    }
+}

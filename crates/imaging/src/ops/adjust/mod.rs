@@ -1,0 +1,163 @@
+//! Light, colour and sharpness of a picture or a part of it. All that changes light becomes one curve over
+//! brightness, so that any mix of wishes costs one pass and no colour turns into another; see [`curve`].
+
+mod curve;
+
+use crate::picture::{Sample, map_buffer};
+use crate::pixelwise::{LUMA, alpha, color, each_pixel, luma, luma_of, rows_of, set_color};
+use crate::{ImagingError, Picture, PixelRect, Region, Work};
+
+use super::filter::Canvas;
+use curve::{Curve, Levels};
+
+/// How much of each is wanted, from -100 to 100; 0 leaves the picture as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Adjustment {
+    /// Of the middle tones; black and white stay.
+    pub brightness: f64,
+    pub contrast: f64,
+    /// Of the light that fell in, 50 for one stop.
+    pub exposure: f64,
+    pub saturation: f64,
+    /// Positive is more yellow, negative more blue.
+    pub warmth: f64,
+    /// Negative softens.
+    pub sharpness: f64,
+    /// Positive brightens them.
+    pub shadows: f64,
+    /// Negative brings them back.
+    pub highlights: f64,
+    /// The darkest parts become black and the brightest white, without a colour cast.
+    pub auto_levels: bool,
+    /// The whole picture if not said.
+    pub region: Option<Region>,
+}
+
+impl Adjustment {
+    pub fn amounts(&self) -> [(&'static str, f64); 8] {
+        [
+            ("brightness", self.brightness),
+            ("contrast", self.contrast),
+            ("exposure", self.exposure),
+            ("saturation", self.saturation),
+            ("warmth", self.warmth),
+            ("sharpness", self.sharpness),
+            ("shadows", self.shadows),
+            ("highlights", self.highlights),
+        ]
+    }
+
+    fn changes_tones(&self) -> bool {
+        let Self { sharpness: _, region: _, auto_levels, .. } = *self;
+        auto_levels || self.amounts().iter().any(|(name, amount)| *name != "sharpness" && *amount != 0.0)
+    }
+}
+
+/// A pixel this far from opaque says nothing about how bright the picture is.
+const SEEN: f32 = 0.5;
+/// Finer steps than the eye or eight bits have.
+const SHADES: usize = 1024;
+
+pub fn adjust(picture: Picture, adjustment: &Adjustment, work: &Work) -> Result<Picture, ImagingError> {
+    for (name, amount) in adjustment.amounts() {
+        if !(-100.0..=100.0).contains(&amount) {
+            return Err(ImagingError::BadArgument(format!(
+                "{name} is {amount}, but must be a number from -100 to 100 (0 leaves it as it is)."
+            )));
+        }
+    }
+    let frame = (picture.width(), picture.height());
+    let part = adjustment.region.unwrap_or(Region::FULL).to_pixels(frame.0, frame.1);
+    picture.try_map(|pixels| {
+        map_buffer!(pixels, |buffer, N| {
+            let mut buffer = buffer;
+            if adjustment.changes_tones() {
+                tone::<_, N>(&mut buffer, frame.0, part, adjustment, work)?;
+            }
+            let mut canvas: Canvas<'_, _, N> = Canvas { samples: &mut buffer, frame, part, work };
+            let amount = (adjustment.sharpness / 100.0) as f32;
+            if amount > 0.0 {
+                canvas.unsharp_mask(amount * 2.0)?;
+            } else if amount < 0.0 {
+                canvas.soften(canvas.fine() * 1.5, (-amount).powf(0.7))?;
+            }
+            Some(buffer)
+        })
+    })
+}
+
+fn tone<S: Sample, const N: usize>(
+    samples: &mut [S],
+    width: u32,
+    part: PixelRect,
+    adjustment: &Adjustment,
+    work: &Work,
+) -> Result<(), ImagingError> {
+    let levels = if adjustment.auto_levels {
+        Levels::spread(&shades::<S, N>(samples, width, part, work)?)
+    } else {
+        None
+    };
+    let curve = Curve::new(adjustment, levels);
+    if N < 3 {
+        return each_pixel::<S, N>(samples, width, part, work, |pixel, _, _| {
+            let (shade, _) = curve.at(luma(pixel));
+            set_color(pixel, [shade; 3]);
+        });
+    }
+    let light = warm_light(adjustment.warmth);
+    each_pixel::<S, N>(samples, width, part, work, |pixel, _, _| {
+        let [r, g, b] = color(pixel);
+        let lit = [r * light[0], g * light[1], b * light[2]];
+        let before = luma_of(lit);
+        let (after, vividness) = curve.at(before);
+        set_color(pixel, fitted(lit.map(|value| value - before), after, vividness));
+    })
+}
+
+/// The colour of this brightness whose distance from gray is `away`, as vivid as wanted and as can be shown:
+/// cutting channels off instead would change the hue.
+fn fitted(away: [f32; 3], brightness: f32, vividness: f32) -> [f32; 3] {
+    let [r, g, b] = away;
+    let (most, least) = (r.max(g).max(b), r.min(g).min(b));
+    let above = if most > 0.0 { (1.0 - brightness) / most } else { f32::INFINITY };
+    let below = if least < 0.0 { -brightness / least } else { f32::INFINITY };
+    let vividness = vividness.min(above).min(below);
+    away.map(|value| brightness + value * vividness)
+}
+
+/// What is left of each channel under warmer or cooler light. Light is only ever taken away, so that white can
+/// take on the tint; the curve gives back what the picture lost.
+fn warm_light(warmth: f64) -> [f32; 3] {
+    let amount = (warmth / 100.0) as f32;
+    if amount >= 0.0 {
+        [1.0, 1.0 - 0.08 * amount, 1.0 - 0.34 * amount]
+    } else {
+        [1.0 + 0.30 * amount, 1.0 + 0.11 * amount, 1.0]
+    }
+}
+
+/// What gray keeps of its brightness under that light.
+fn dimmed_by(warmth: f64) -> f32 {
+    warm_light(warmth).iter().zip(LUMA).map(|(light, weight)| light * weight).sum()
+}
+
+/// How many pixels there are of each brightness.
+fn shades<S: Sample, const N: usize>(
+    samples: &[S],
+    width: u32,
+    part: PixelRect,
+    work: &Work,
+) -> Result<Vec<u64>, ImagingError> {
+    let mut counts = vec![0u64; SHADES];
+    for (_, row) in rows_of::<S, N>(samples, width, part) {
+        work.go_on()?;
+        for pixel in row.iter().filter(|pixel| alpha(pixel) >= SEEN) {
+            let shade = (luma(pixel) * (SHADES - 1) as f32 + 0.5) as usize;
+            if let Some(count) = counts.get_mut(shade) {
+                *count += 1;
+            }
+        }
+    }
+    Ok(counts)
+}

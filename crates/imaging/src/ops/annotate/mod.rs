@@ -1,0 +1,113 @@
+//! Draws on pictures: text, arrows, lines, polygons and numbered pins. Everything scales with the picture, has a
+//! contrasting edge so that it reads on any background, and stays inside the frame.
+
+mod path;
+mod pin;
+mod words;
+
+pub use path::{Path, PathKind};
+pub use pin::Pin;
+pub use words::{Backing, Place, TextAlign, Words};
+
+use image::{ImageBuffer, Pixel};
+
+use crate::paint::{Coverage, HALO_OPACITY, Point};
+use crate::picture::{Sample, paint_buffer};
+use crate::{Color, ImagingError, Picture, PixelRect, Work};
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Annotation {
+    Words(Words),
+    Path(Path),
+    Pin(Pin),
+}
+
+/// A point of a picture, in thousandths of its upright width and height.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spot {
+    x: f64,
+    y: f64,
+}
+
+impl Spot {
+    /// `None` unless both are from 0 to 1000.
+    pub fn new(x: f64, y: f64) -> Option<Self> {
+        let inside = |value: f64| (0.0..=1000.0).contains(&value);
+        (inside(x) && inside(y)).then_some(Self { x, y })
+    }
+
+    fn on(self, (width, height): (u32, u32)) -> Point {
+        let scaled = |thousandths: f64, side: u32| (thousandths * f64::from(side) / 1000.0) as f32;
+        Point { x: scaled(self.x, width), y: scaled(self.y, height) }
+    }
+}
+
+/// Later annotations lie on top of earlier ones.
+pub fn annotate(picture: Picture, annotations: &[Annotation], work: &Work) -> Result<Picture, ImagingError> {
+    if annotations.is_empty() {
+        return Err(ImagingError::BadArgument("Name at least one thing to draw.".to_owned()));
+    }
+    let frame = (picture.width(), picture.height());
+    let mut picture = picture.into_color();
+    for (index, annotation) in annotations.iter().enumerate() {
+        work.go_on()?;
+        match annotation {
+            Annotation::Words(words) => {
+                let set = words.set(frame, work).ok_or_else(|| {
+                    ImagingError::BadArgument(format!(
+                        "items[{index}].text: this picture of {}×{} pixels has no room for a readable letter. Enlarge \
+                         it with resize_image first.",
+                        frame.0, frame.1
+                    ))
+                })?;
+                paint_buffer!(&mut picture.pixels, |canvas| set.draw(canvas))?;
+            }
+            Annotation::Path(path) => {
+                let layers = path.layers(frame, work)?;
+                paint_buffer!(&mut picture.pixels, |canvas| layers.draw(canvas))?;
+            }
+            Annotation::Pin(pin) => {
+                let (layers, number) = pin.layers(frame, work)?;
+                paint_buffer!(&mut picture.pixels, |canvas| {
+                    layers.draw(canvas);
+                    number.draw(canvas);
+                })?;
+            }
+        }
+    }
+    Ok(picture)
+}
+
+/// What is painted, from the bottom up: an area, a halo and the thing itself.
+struct Layers {
+    frame: (u32, u32),
+    area: Option<(Coverage, f32)>,
+    halo: Option<Coverage>,
+    body: Coverage,
+    color: Color,
+}
+
+impl Layers {
+    fn draw<P: Pixel>(&self, canvas: &mut ImageBuffer<P, Vec<P::Subpixel>>)
+    where
+        P::Subpixel: Sample,
+    {
+        let all = PixelRect { x: 0, y: 0, width: self.frame.0, height: self.frame.1 };
+        if let Some((area, opacity)) = &self.area {
+            area.lay(canvas, (0, 0), all, (self.color, *opacity));
+        }
+        if let Some(halo) = &self.halo {
+            halo.lay(canvas, (0, 0), all, (self.color.readable_on_top(), HALO_OPACITY));
+        }
+        self.body.lay(canvas, (0, 0), all, (self.color, 1.0));
+    }
+}
+
+/// Pixels of so many thousandths of the shorter side, and of the halo beside a line of that thickness.
+fn stroke((width, height): (u32, u32), thousandths: f64) -> (f32, f32) {
+    let shorter = width.min(height) as f32;
+    let least = if shorter < 100.0 { 1.0 } else { 2.0 };
+    let thickness = (thousandths as f32 * shorter / 1000.0).max(least);
+    let halo = if shorter < 24.0 { 0.0 } else { (thickness / 4.0).max(1.0) };
+    (thickness, halo)
+}

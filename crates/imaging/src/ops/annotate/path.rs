@@ -1,0 +1,94 @@
+//! Lines, arrows and polygons.
+
+use super::{Layers, Spot, stroke};
+use crate::paint::{Coverage, Point};
+use crate::{Color, ImagingError, Work};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Path {
+    pub kind: PathKind,
+    /// At least two.
+    pub points: Vec<Spot>,
+    pub color: Color,
+    /// In thousandths of the picture's shorter side.
+    pub thickness: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum PathKind {
+    Open,
+    /// With a head at the last point.
+    Arrow,
+    /// From the last point back to the first, and filled as opaquely as said, 0 to 1.
+    Closed {
+        fill: f32,
+    },
+}
+
+impl Path {
+    pub const USUAL_THICKNESS: u32 = 8;
+
+    pub(super) fn layers(&self, frame: (u32, u32), work: &Work) -> Result<Layers, ImagingError> {
+        let (mut thickness, mut halo) = stroke(frame, self.thickness);
+        let mut points: Vec<_> = self.points.iter().map(|spot| spot.on(frame)).collect();
+        let mut head = None;
+        if self.kind == PathKind::Arrow
+            && let [.., before, tip] = points[..]
+        {
+            let length = before.distance(tip);
+            // A short arrow is a small one, or it would be all head.
+            let scale = (length / (thickness * 6.0)).clamp(0.3, 1.0);
+            (thickness, halo) = (thickness * scale, halo * scale);
+            let whole = Head::new(before, tip, thickness);
+            points.pop();
+            points.push(whole.neck);
+            head = Some(whole.corners);
+        }
+        let radius = thickness / 2.0;
+        let closed = matches!(self.kind, PathKind::Closed { .. });
+        let mut reached = points.clone();
+        reached.extend(head.iter().flatten());
+        let layer = |beyond: f32| -> Result<Coverage, ImagingError> {
+            let mut layer = Coverage::around(&reached, radius + beyond, frame);
+            layer.path(&points, closed, radius + beyond, work)?;
+            if let Some(corners) = &head {
+                // Corners a little round look less like a fault of the picture.
+                layer.area(corners, work)?;
+                layer.path(corners, true, radius * HEAD_ROUNDING + beyond, work)?;
+            }
+            Ok(layer)
+        };
+        let area = match self.kind {
+            PathKind::Closed { fill } if fill > 0.0 => {
+                let mut area = Coverage::around(&points, 0.0, frame);
+                area.area(&points, work)?;
+                Some((area, fill))
+            }
+            _ => None,
+        };
+        let halo = if halo > 0.0 { Some(layer(halo)?) } else { None };
+        Ok(Layers { frame, area, halo, body: layer(0.0)?, color: self.color })
+    }
+}
+
+const HEAD_ROUNDING: f32 = 0.35;
+
+struct Head {
+    /// Where the shaft ends, inside the head.
+    neck: Point,
+    corners: [Point; 3],
+}
+
+impl Head {
+    fn new(from: Point, tip: Point, thickness: f32) -> Self {
+        let rounding = thickness / 2.0 * HEAD_ROUNDING;
+        let length = (thickness * 4.4).min(from.distance(tip).max(thickness));
+        let half = length * 0.48;
+        // The outline of the head is drawn round its corners, so those lie a little inside.
+        let point = tip.toward(from, rounding * 2.0);
+        let back = tip.toward(from, length);
+        let unit = Point { x: (tip.x - back.x) / length, y: (tip.y - back.y) / length };
+        let side = |sign: f32| Point { x: back.x - unit.y * half * sign, y: back.y + unit.x * half * sign };
+        Self { neck: tip.toward(from, length * 0.75), corners: [point, side(1.0), side(-1.0)] }
+    }
+}

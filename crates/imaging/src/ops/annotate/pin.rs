@@ -1,0 +1,87 @@
+//! Numbered pins: a drop whose tip is on the spot, and whose body lies wherever the frame has room for it.
+
+use super::{Layers, Spot, words::Set};
+use crate::paint::{Coverage, Point};
+use crate::text::{Align, Block, Lines, Setting};
+use crate::{Color, ImagingError, Work};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pin {
+    pub at: Spot,
+    pub number: u32,
+    pub color: Color,
+    /// Of the body, in thousandths of the picture's shorter side.
+    pub size: f64,
+}
+
+/// From the tip to the middle of the body, in radii of the body.
+const STEM: f32 = 1.7;
+
+impl Pin {
+    pub const USUAL_SIZE: u32 = 60;
+
+    pub(super) fn layers(&self, frame: (u32, u32), work: &Work) -> Result<(Layers, Set), ImagingError> {
+        let shorter = frame.0.min(frame.1) as f32;
+        let radius = (self.size as f32 * shorter / 2000.0).max(8.0).min(shorter / 4.0).max(1.0);
+        let halo = if shorter < 24.0 { 0.0 } else { (radius * 0.12).max(1.0) };
+        let tip = self.at.on(frame);
+        let body = body_for(tip, radius, halo, frame);
+        let drop = outline(tip, body, radius);
+        let layer = |beyond: f32| -> Result<Coverage, ImagingError> {
+            let mut layer = Coverage::around(&[tip, body], radius + beyond, frame);
+            layer.line(body, body, radius + beyond);
+            layer.area(&drop, work)?;
+            layer.path(&drop, true, beyond.max(0.3), work)?;
+            Ok(layer)
+        };
+        let halo = if halo > 0.0 { Some(layer(halo)?) } else { None };
+        let layers = Layers { frame, area: None, halo, body: layer(0.0)?, color: self.color };
+        let setting = Setting {
+            size: radius * 1.3,
+            room: (radius * 1.7, radius * 1.7),
+            lines: Lines::One,
+            align: Align::Center,
+            edge: 0.0,
+        };
+        let text = self.number.to_string();
+        let block = Block::fitted(&work.fonts, &text, &setting, radius * 0.5);
+        let ink = self.color.readable_on_top();
+        Ok((layers, Set::centred(block, body, ink, frame)))
+    }
+}
+
+/// Above the tip if there is room, else below, beside or toward the middle.
+fn body_for(tip: Point, radius: f32, halo: f32, frame: (u32, u32)) -> Point {
+    let reach = radius + halo;
+    let (width, height) = (frame.0 as f32, frame.1 as f32);
+    let fits = |body: &Point| {
+        body.x >= reach && body.y >= reach && body.x <= width - reach && body.y <= height - reach
+    };
+    let slant = std::f32::consts::FRAC_1_SQRT_2;
+    let ways = [
+        (0.0, -1.0),
+        (0.0, 1.0),
+        (slant, -slant),
+        (-slant, -slant),
+        (slant, slant),
+        (-slant, slant),
+        (1.0, 0.0),
+        (-1.0, 0.0),
+    ];
+    let bodies = ways.map(|(x, y)| Point { x: tip.x + x * radius * STEM, y: tip.y + y * radius * STEM });
+    let inside = |value: f32, side: f32| value.min(side - reach).max(reach.min(side / 2.0));
+    let pushed = Point { x: inside(tip.x, width), y: inside(tip.y - radius * STEM, height) };
+    bodies.into_iter().find(fits).unwrap_or(pushed)
+}
+
+/// The tip and the two points where lines from it touch the body.
+fn outline(tip: Point, body: Point, radius: f32) -> Vec<Point> {
+    let distance = tip.distance(body);
+    if distance <= radius {
+        return vec![tip];
+    }
+    let opening = (radius / distance).acos();
+    let toward = (tip.y - body.y).atan2(tip.x - body.x);
+    let touch = |angle: f32| Point { x: body.x + radius * angle.cos(), y: body.y + radius * angle.sin() };
+    vec![tip, touch(toward + opening), touch(toward - opening)]
+}

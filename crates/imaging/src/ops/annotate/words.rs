@@ -1,0 +1,147 @@
+//! Text on a picture: where it goes, how large it may be and what it stands on.
+
+use image::{ImageBuffer, Pixel};
+use serde::Deserialize;
+
+use super::Spot;
+use crate::paint::{self, Form, Point};
+use crate::picture::Sample;
+use crate::text::{Align, Block, Lines, Setting};
+use crate::{Color, PixelRect, Region, Work};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Words {
+    pub text: String,
+    pub place: Place,
+    /// Line height in thousandths of the picture's shorter side; less where the text would not fit.
+    pub size: f64,
+    pub color: Color,
+    pub backing: Backing,
+    pub align: TextAlign,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Place {
+    /// The text starts, is centred or ends here, as it is aligned; its middle is at this height.
+    At(Spot),
+    /// In the middle of a region, wrapped to its width.
+    In(Region),
+}
+
+/// What makes text readable on any background.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backing {
+    #[default]
+    Outline,
+    Plate,
+    None,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TextAlign {
+    Left,
+    #[default]
+    Center,
+    Right,
+}
+
+const LEGIBLE: f32 = 9.0;
+const PLATE_OPACITY: f32 = 0.72;
+
+impl Words {
+    pub const USUAL_SIZE: u32 = 50;
+
+    pub(super) fn set(&self, frame: (u32, u32), work: &Work) -> Option<Set> {
+        let (width, height) = (frame.0 as f32, frame.1 as f32);
+        let size = (self.size as f32 * width.min(height) / 1000.0).max(LEGIBLE).min(height);
+        let padding = match self.backing {
+            Backing::Plate => ((size * 0.4).round(), (size * 0.2).round()),
+            Backing::Outline | Backing::None => ((size * 0.15).round(), 0.0),
+        };
+        let bounds = match self.place {
+            Place::At(_) => PixelRect { x: 0, y: 0, width: frame.0, height: frame.1 },
+            Place::In(region) => region.to_pixels(frame.0, frame.1),
+        };
+        // A region too narrow for a few letters gets them all the same.
+        let least = (LEGIBLE * 3.0).min(width);
+        let room = (
+            (bounds.width as f32 - 2.0 * padding.0).max(least),
+            (bounds.height as f32 - 2.0 * padding.1).max(LEGIBLE.min(height)),
+        );
+        let align = match self.align {
+            TextAlign::Left => Align::Left,
+            TextAlign::Center => Align::Center,
+            TextAlign::Right => Align::Right,
+        };
+        let edge = if self.backing == Backing::Outline { 0.07 } else { 0.0 };
+        let setting = Setting { size, room, lines: Lines::Wrapped, align, edge };
+        let block = Block::fitted(&work.fonts, &self.text, &setting, LEGIBLE)?;
+        let padding = (padding.0.max(0.0) as u32, padding.1.max(0.0) as u32);
+        let outer = (block.width() + 2 * padding.0, block.height() + 2 * padding.1);
+        let (x, y) = self.corner(outer, bounds, frame);
+        let bounds = PixelRect { x, y, width: outer.0.min(frame.0 - x), height: outer.1.min(frame.1 - y) };
+        let plate = (self.backing == Backing::Plate).then(|| (self.color.readable_on_top(), size * 0.22));
+        Some(Set { block: Some(block), at: (x + padding.0, y + padding.1), bounds, color: self.color, plate })
+    }
+
+    /// The top left, as near to what was asked for as the frame allows.
+    fn corner(&self, (width, height): (u32, u32), bounds: PixelRect, frame: (u32, u32)) -> (u32, u32) {
+        let (x, y) = match self.place {
+            Place::At(spot) => {
+                let Point { x, y } = spot.on(frame);
+                (x, y)
+            }
+            Place::In(_) => {
+                let x = match self.align {
+                    TextAlign::Left => bounds.x as f32,
+                    TextAlign::Center => bounds.x as f32 + bounds.width as f32 / 2.0,
+                    TextAlign::Right => bounds.right() as f32,
+                };
+                (x, bounds.y as f32 + bounds.height as f32 / 2.0)
+            }
+        };
+        let left = match self.align {
+            TextAlign::Left => x,
+            TextAlign::Center => x - width as f32 / 2.0,
+            TextAlign::Right => x - width as f32,
+        };
+        let top = y - height as f32 / 2.0;
+        let inside = |at: f32, length: u32, side: u32| (at.round() as u32).min(side.saturating_sub(length));
+        (inside(left, width, frame.0), inside(top, height, frame.1))
+    }
+}
+
+/// Text at its place.
+pub(super) struct Set {
+    block: Option<Block>,
+    at: (u32, u32),
+    bounds: PixelRect,
+    color: Color,
+    /// Colour and corner radius.
+    plate: Option<(Color, f32)>,
+}
+
+impl Set {
+    pub fn centred(block: Option<Block>, middle: Point, color: Color, frame: (u32, u32)) -> Self {
+        let corner = |middle: f32, length: u32| (middle - length as f32 / 2.0).round() as u32;
+        let size = block.as_ref().map_or((0, 0), |block| (block.width(), block.height()));
+        let at = (corner(middle.x, size.0), corner(middle.y, size.1));
+        let bounds = PixelRect { x: 0, y: 0, width: frame.0, height: frame.1 };
+        Self { block, at, bounds, color, plate: None }
+    }
+
+    pub fn draw<P: Pixel>(&self, canvas: &mut ImageBuffer<P, Vec<P::Subpixel>>)
+    where
+        P::Subpixel: Sample,
+    {
+        if let Some((color, radius)) = self.plate {
+            let form = Form::Rectangle { bounds: self.bounds.into(), radius };
+            paint::fill(canvas, form, self.bounds, color, PLATE_OPACITY);
+        }
+        if let Some(block) = &self.block {
+            block.draw(canvas, self.at, self.bounds, self.color);
+        }
+    }
+}

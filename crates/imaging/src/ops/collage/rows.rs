@@ -1,0 +1,129 @@
+//! Pictures of any shapes in rows that all are as wide as the canvas, as in a photo album.
+
+use crate::PixelRect;
+
+/// How many pictures go into each row, in their order, so that the whole comes near the `pleasing` shape and no row
+/// dwarfs another.
+pub(super) fn balanced(shapes: &[f64], pleasing: f64) -> Vec<usize> {
+    let cost = |counts: &Vec<usize>| {
+        let lengths = lengths(shapes, counts);
+        let height: f64 = lengths.iter().map(|length| 1.0 / length).sum();
+        let tallest = lengths.iter().fold(f64::INFINITY, |least, length| least.min(*length));
+        let lowest = lengths.iter().fold(0.0f64, |most, length| most.max(*length));
+        (1.0 / height / pleasing).ln().abs() + 0.35 * (lowest / tallest).ln()
+    };
+    let choices = (1..=shapes.len()).map(|rows| split(shapes, rows));
+    choices.min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or_default()
+}
+
+/// The sum of the shapes in each row: how many times longer than high it is.
+fn lengths(shapes: &[f64], counts: &[usize]) -> Vec<f64> {
+    let mut rest = shapes.iter();
+    counts.iter().map(|count| rest.by_ref().take(*count).sum::<f64>().max(1e-6)).collect()
+}
+
+/// Into so many rows whose lengths differ as little as possible.
+fn split(shapes: &[f64], rows: usize) -> Vec<usize> {
+    let mut before = vec![0.0];
+    for shape in shapes {
+        before.push(before.last().copied().unwrap_or(0.0) + shape);
+    }
+    let fair = before.last().copied().unwrap_or(0.0) / rows as f64;
+    // The least cost of the first `end` pictures in so many rows, and where the last of these rows starts.
+    let mut best = vec![vec![(f64::INFINITY, 0usize); shapes.len() + 1]; rows + 1];
+    best[0][0] = (0.0, 0);
+    for row in 1..=rows {
+        for end in row..=shapes.len() {
+            for start in row - 1..end {
+                let cost = best[row - 1][start].0 + ((before[end] - before[start]) / fair).ln().powi(2);
+                if cost < best[row][end].0 {
+                    best[row][end] = (cost, start);
+                }
+            }
+        }
+    }
+    let mut counts = Vec::new();
+    let mut end = shapes.len();
+    for row in (1..=rows).rev() {
+        let start = best[row][end].1;
+        counts.push(end - start);
+        end = start;
+    }
+    counts.reverse();
+    counts
+}
+
+/// Width and height of the canvas, the longer being `longest`, and a cell per picture.
+pub(super) fn rows(
+    shapes: &[f64],
+    counts: &[usize],
+    longest: u32,
+    gap: u32,
+    margin: u32,
+) -> (u32, u32, Vec<PixelRect>) {
+    let (room, gap, margin) = (f64::from(longest), f64::from(gap), f64::from(margin));
+    let lengths = lengths(shapes, counts);
+    let gaps = |count: usize| gap * (count as f64 - 1.0);
+    let heights = |inner: f64| {
+        let row = |(length, count): (&f64, &usize)| ((inner - gaps(*count)) / length).max(1.0);
+        lengths.iter().zip(counts).map(row).collect::<Vec<_>>()
+    };
+    let total = |inner: f64| heights(inner).iter().sum::<f64>() + gaps(counts.len()) + 2.0 * margin;
+    let mut inner = (room - 2.0 * margin).max(1.0);
+    if total(inner) > room {
+        let unit: f64 = lengths.iter().map(|length| 1.0 / length).sum();
+        let lost: f64 = lengths.iter().zip(counts).map(|(length, count)| gaps(*count) / length).sum();
+        inner = ((room - 2.0 * margin - gaps(counts.len()) + lost) / unit).clamp(1.0, inner);
+    }
+    let side = |length: f64| (length.round() as u32).clamp(1, longest);
+    let (width, height) = (side(inner + 2.0 * margin), side(total(inner)));
+    let mut cells = Vec::with_capacity(shapes.len());
+    let mut rest = shapes.iter();
+    let mut top = margin;
+    for ((row, count), length) in heights(inner).into_iter().zip(counts).zip(&lengths) {
+        let scale = (inner - gaps(*count)).max(1.0) / length;
+        let mut left = margin;
+        for shape in rest.by_ref().take(*count) {
+            let (x, across) = span(left, left + shape * scale, width);
+            let (y, down) = span(top, top + row, height);
+            cells.push(PixelRect { x, y, width: across, height: down });
+            left += shape * scale + gap;
+        }
+        top += row + gap;
+    }
+    (width, height, cells)
+}
+
+/// Whole pixels, at least one, inside the canvas. Rounding the ends keeps neighbours from drifting apart.
+fn span(near: f64, far: f64, side: u32) -> (u32, u32) {
+    let start = (near.round() as u32).min(side - 1);
+    let end = (far.round() as u32).clamp(start + 1, side);
+    (start, end - start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_alike_make_two_by_two_and_wide_ones_are_stacked() {
+        assert_eq!(balanced(&[1.5; 4], 1.25), [2, 2]);
+        assert_eq!(balanced(&[1.5; 2], 1.25), [1, 1]);
+        assert_eq!(balanced(&[0.67; 2], 1.25), [2]);
+        assert_eq!(balanced(&[1.33; 9], 1.25), [3, 3, 3]);
+        assert_eq!(balanced(&[1.0], 1.25), [1]);
+    }
+
+    #[test]
+    fn every_row_ends_where_the_others_do_and_keeps_shapes() {
+        let shapes = [1.5, 0.66, 1.0, 1.78, 0.75];
+        let (width, height, cells) = rows(&shapes, &[2, 3], 1000, 10, 10);
+        assert_eq!((width.max(height), cells.len()), (1000, 5));
+        assert_eq!((cells[1].right(), cells[4].right()), (width - 10, width - 10));
+        assert_eq!(cells[4].bottom(), height - 10);
+        for (cell, shape) in cells.iter().zip(shapes) {
+            let got = f64::from(cell.width) / f64::from(cell.height);
+            assert!((got / shape).ln().abs() < 0.02, "{got} for {shape}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The shape to crop to, and the point to crop around.
+
+use std::str::FromStr;
+
+use crate::{ImagingError, PixelRect};
+
+/// Width to height, both positive.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Aspect {
+    width: f64,
+    height: f64,
+}
+
+/// Where the middle of a crop should be, in thousandths of the upright picture.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Around {
+    x: f64,
+    y: f64,
+}
+
+/// Beyond this a crop is a line, not a picture.
+const MOST_EXTREME: f64 = 100.0;
+
+impl Aspect {
+    pub fn new(width: f64, height: f64) -> Result<Self, ImagingError> {
+        let ratio = width / height;
+        let sane = width > 0.0 && height > 0.0 && (1.0 / MOST_EXTREME..=MOST_EXTREME).contains(&ratio);
+        sane.then_some(Self { width, height }).ok_or_else(|| refused(&format!("{width}:{height}")))
+    }
+
+    /// The largest part of this shape, pushed inside the frame.
+    pub(super) fn largest(self, around: Around, width: u32, height: u32) -> PixelRect {
+        let scale = (f64::from(width) / self.width).min(f64::from(height) / self.height);
+        let side = |part: f64, whole: u32| ((part * scale).round() as u32).clamp(1, whole.max(1));
+        let (w, h) = (side(self.width, width), side(self.height, height));
+        let start = |middle: f64, part: u32, whole: u32| {
+            let start = (middle * f64::from(whole) / 1000.0 - f64::from(part) / 2.0).floor();
+            (start.max(0.0) as u32).min(whole.saturating_sub(part))
+        };
+        PixelRect { x: start(around.x, w, width), y: start(around.y, h, height), width: w, height: h }
+    }
+}
+
+impl Around {
+    pub fn new(x: f64, y: f64) -> Result<Self, ImagingError> {
+        for (field, value) in [("x", x), ("y", y)] {
+            if !(0.0..=1000.0).contains(&value) {
+                return Err(ImagingError::BadArgument(format!(
+                    "{field} is {value}, but must be a number from 0 to 1000 (thousandths of the picture, measured \
+                     from its top left corner)."
+                )));
+            }
+        }
+        Ok(Self { x, y })
+    }
+}
+
+impl Default for Around {
+    fn default() -> Self {
+        Self { x: 500.0, y: 500.0 }
+    }
+}
+
+fn refused(text: &str) -> ImagingError {
+    ImagingError::BadArgument(format!(
+        "The aspect {text:?} is not one to crop to. Use \"square\" or width:height such as 1:1, 4:5, 3:2 or \
+         16:9, at most 100 times as long as wide."
+    ))
+}
+
+impl FromStr for Aspect {
+    type Err = ImagingError;
+
+    fn from_str(text: &str) -> Result<Self, ImagingError> {
+        let wanted = text.trim().to_ascii_lowercase();
+        if wanted == "square" {
+            return Self::new(1.0, 1.0);
+        }
+        let (width, height) = wanted.split_once([':', '/', 'x', '×']).ok_or_else(|| refused(text))?;
+        match (width.trim().parse(), height.trim().parse()) {
+            (Ok(width), Ok(height)) => Self::new(width, height).map_err(|_| refused(text)),
+            _ => Err(refused(text)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rect(aspect: &str, around: Around, width: u32, height: u32) -> (u32, u32, u32, u32) {
+        let aspect: Aspect = aspect.parse().unwrap();
+        let PixelRect { x, y, width, height } = aspect.largest(around, width, height);
+        (x, y, width, height)
+    }
+
+    #[test]
+    fn an_aspect_takes_the_largest_centred_part() {
+        let middle = Around::default();
+        assert_eq!(rect("square", middle, 640, 427), (106, 0, 427, 427));
+        assert_eq!(rect("16:9", middle, 1600, 1200), (0, 150, 1600, 900));
+        assert_eq!(rect(" 4 : 5 ", middle, 1000, 1000), (100, 0, 800, 1000));
+        assert_eq!(rect("16:9", middle, 1, 1), (0, 0, 1, 1));
+    }
+
+    #[test]
+    fn a_crop_around_a_point_is_as_large_and_stays_inside() {
+        let around = |x, y| Around::new(x, y).unwrap();
+        assert_eq!(
+            rect("square", around(600.0, 500.0), 1000, 500),
+            (350, 0, 500, 500),
+            "the point in the middle"
+        );
+        assert_eq!(rect("square", around(0.0, 0.0), 1000, 500), (0, 0, 500, 500), "pushed to the right");
+        assert_eq!(rect("square", around(1000.0, 10.0), 1000, 500), (500, 0, 500, 500), "pushed to the left");
+        assert_eq!(rect("1:1", around(500.0, 900.0), 300, 900), (0, 600, 300, 300), "pushed up");
+        for (x, y) in [(-1.0, 0.0), (0.0, 1000.5), (f64::NAN, 0.0), (0.0, f64::INFINITY)] {
+            assert!(Around::new(x, y).unwrap_err().to_string().contains("0 to 1000"));
+        }
+    }
+
+    #[test]
+    fn a_senseless_aspect_is_refused_with_examples() {
+        for text in ["", "wide", "0:1", "1:0", "-1:1", "nan:1", "1:inf", "1000:1", "1:2:3"] {
+            let error = text.parse::<Aspect>().unwrap_err().to_string();
+            assert!(error.contains("16:9"), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Looks for a picture or a part of it: which there are, how strong they are, and on what pixels they work.
+//! What does not belong to the part stays bit for bit, and alpha is never touched.
+
+mod detail;
+mod tones;
+
+use image::DynamicImage;
+use serde::{Deserialize, Serialize};
+
+use crate::picture::map_buffer;
+use crate::{Color, ImagingError, Picture, PixelRect, Region, Work};
+
+pub(super) use detail::mean_color;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Filter {
+    Grayscale,
+    Sepia,
+    Invert,
+    Blur,
+    Sharpen,
+    Edges,
+    Sketch,
+    Posterize,
+    Vignette,
+    Pixelate,
+    Duotone,
+    Grain,
+}
+
+impl Filter {
+    pub const ALL: [Self; 12] = [
+        Self::Grayscale,
+        Self::Sepia,
+        Self::Invert,
+        Self::Blur,
+        Self::Sharpen,
+        Self::Edges,
+        Self::Sketch,
+        Self::Posterize,
+        Self::Vignette,
+        Self::Pixelate,
+        Self::Duotone,
+        Self::Grain,
+    ];
+
+    /// In percent: what looks right on most pictures.
+    pub fn usual_strength(self) -> f64 {
+        match self {
+            Self::Grayscale | Self::Sepia | Self::Invert | Self::Duotone => 100.0,
+            Self::Blur => 30.0,
+            Self::Pixelate => 25.0,
+            Self::Grain => 40.0,
+            Self::Sharpen | Self::Edges | Self::Sketch | Self::Vignette => 50.0,
+            Self::Posterize => 60.0,
+        }
+    }
+}
+
+/// A filter and how it is to be used.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Filtering {
+    pub filter: Filter,
+    /// In percent, above 0 and at most 100; [`Filter::usual_strength`] if not said.
+    pub strength: Option<f64>,
+    /// The whole picture if not said.
+    pub region: Option<Region>,
+    /// Of a duotone: what black and what white become.
+    pub colors: [Color; 2],
+}
+
+impl Filtering {
+    pub const DUOTONE: [Color; 2] = [Color::rgb(27, 20, 84), Color::rgb(255, 214, 153)];
+
+    pub fn new(filter: Filter) -> Self {
+        Self { filter, strength: None, region: None, colors: Self::DUOTONE }
+    }
+}
+
+impl From<Filter> for Filtering {
+    fn from(filter: Filter) -> Self {
+        Self::new(filter)
+    }
+}
+
+pub fn filter(
+    picture: Picture,
+    filtering: impl Into<Filtering>,
+    work: &Work,
+) -> Result<Picture, ImagingError> {
+    let Filtering { filter, strength, region, colors } = filtering.into();
+    let percent = strength.unwrap_or(filter.usual_strength());
+    if !(percent > 0.0 && percent <= 100.0) {
+        return Err(ImagingError::BadArgument(format!(
+            "strength is {percent}, but must be above 0 and at most 100 (percent)."
+        )));
+    }
+    let strength = (percent / 100.0) as f32;
+    let frame = (picture.width(), picture.height());
+    let part = region.unwrap_or(Region::FULL).to_pixels(frame.0, frame.1);
+    if filter == Filter::Grayscale && strength == 1.0 && region.is_none() {
+        return picture.try_map(|pixels| Ok(without_color(pixels)));
+    }
+    let picture = match filter {
+        Filter::Sepia | Filter::Duotone => picture.into_color(),
+        _ => picture,
+    };
+    picture.try_map(|pixels| {
+        map_buffer!(pixels, |buffer, N| {
+            let mut buffer = buffer;
+            let mut canvas: Canvas<'_, _, N> = Canvas { samples: &mut buffer, frame, part, work };
+            match filter {
+                Filter::Grayscale => canvas.grayscale(strength),
+                Filter::Sepia => canvas.sepia(strength),
+                Filter::Invert => canvas.invert(strength),
+                Filter::Posterize => canvas.posterize(strength),
+                Filter::Vignette => canvas.vignette(strength),
+                Filter::Duotone => canvas.duotone(colors, strength),
+                Filter::Grain => canvas.grain(strength),
+                Filter::Blur => canvas.blur(strength),
+                Filter::Sharpen => canvas.sharpen(strength),
+                Filter::Edges => canvas.edges(strength),
+                Filter::Sketch => canvas.sketch(strength),
+                Filter::Pixelate => canvas.pixelate(strength),
+            }?;
+            Some(buffer)
+        })
+    })
+}
+
+/// The part of a picture that a filter may change, in pixels of `N` channels.
+pub(super) struct Canvas<'a, S, const N: usize> {
+    pub samples: &'a mut [S],
+    pub frame: (u32, u32),
+    pub part: PixelRect,
+    pub work: &'a Work,
+}
+
+impl<S, const N: usize> Canvas<'_, S, N> {
+    /// The measure of everything that has to scale with the picture.
+    fn shorter(&self) -> f32 {
+        self.frame.0.min(self.frame.1) as f32
+    }
+}
+
+fn without_color(pixels: DynamicImage) -> DynamicImage {
+    match pixels {
+        DynamicImage::ImageRgb8(_) => pixels.into_luma8().into(),
+        DynamicImage::ImageRgba8(_) => pixels.into_luma_alpha8().into(),
+        DynamicImage::ImageRgb16(_) => pixels.into_luma16().into(),
+        DynamicImage::ImageRgba16(_) => pixels.into_luma_alpha16().into(),
+        gray => gray,
+    }
+}

@@ -1,0 +1,162 @@
+//! Points at parts of a picture: an outline or a spotlight, and a label. Everything scales with the picture and
+//! stays inside the frame; what lies between is left bit for bit.
+
+mod plates;
+mod shade;
+
+use serde::{Deserialize, Serialize};
+
+use crate::paint::{Form, Outline};
+use crate::picture::paint_buffer;
+use crate::text::{Align, Block, Lines, Setting};
+use crate::{Color, ImagingError, Picture, PixelRect, Region, Work};
+use plates::Plate;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Highlight {
+    #[serde(flatten)]
+    pub region: Region,
+    /// Shown before the label, or alone in a round plate.
+    #[serde(default)]
+    pub number: Option<u32>,
+    #[serde(default)]
+    pub label: Option<String>,
+    #[serde(default)]
+    pub color: Color,
+    #[serde(default)]
+    pub shape: Shape,
+    /// Of the outline, in thousandths of the picture's shorter side.
+    #[serde(default)]
+    pub thickness: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Shape {
+    #[default]
+    Rectangle,
+    Ellipse,
+    /// Everything else is darkened.
+    Spotlight,
+}
+
+/// Line height of labels, as a part of the shorter side, and the least that is still legible.
+const LABEL_HEIGHT: f32 = 0.046;
+const LEGIBLE: f32 = 7.0;
+const COMFORTABLE: f32 = 15.0;
+
+impl Highlight {
+    /// What an outline has if nothing else is said.
+    pub const USUAL_THICKNESS: u32 = 7;
+
+    pub fn new(region: Region) -> Self {
+        Self {
+            region,
+            number: None,
+            label: None,
+            color: Color::default(),
+            shape: Shape::default(),
+            thickness: None,
+        }
+    }
+
+    fn text(&self) -> Option<String> {
+        match (self.number, &self.label) {
+            (Some(number), Some(label)) => Some(format!("{number} {label}")),
+            (Some(number), None) => Some(number.to_string()),
+            (None, label) => label.clone(),
+        }
+    }
+}
+
+pub fn highlight(picture: Picture, highlights: &[Highlight], work: &Work) -> Result<Picture, ImagingError> {
+    if highlights.is_empty() {
+        return Err(ImagingError::BadArgument("Name at least one region to highlight.".to_owned()));
+    }
+    let frame = (picture.width(), picture.height());
+    let marks = highlights.iter().map(|h| Mark::new(h, frame, work)).collect::<Result<Vec<_>, _>>()?;
+    let plates = plates::place(&marks, frame);
+    let mut picture = picture.into_color();
+    paint_buffer!(&mut picture.pixels, |canvas| {
+        shade::shade(canvas, &marks, work)?;
+        for mark in &marks {
+            work.go_on()?;
+            mark.outline.draw(canvas, mark.outer);
+        }
+        for plate in &plates {
+            plate.draw(canvas);
+        }
+    })?;
+    Ok(picture)
+}
+
+/// A highlight laid out on a frame of known size.
+struct Mark {
+    shape: Shape,
+    outline: Outline,
+    /// What the outline surrounds.
+    inner: PixelRect,
+    /// The outline's outermost pixels.
+    outer: PixelRect,
+    label: Option<Block>,
+    /// A number without words.
+    round: bool,
+}
+
+impl Mark {
+    fn new(highlight: &Highlight, (width, height): (u32, u32), work: &Work) -> Result<Self, ImagingError> {
+        let usual = f64::from(Highlight::USUAL_THICKNESS);
+        let thousandths = highlight.thickness.unwrap_or(usual);
+        if !(1.0..=100.0).contains(&thousandths) {
+            return Err(ImagingError::BadArgument(format!(
+                "thickness is {thousandths}, but must be from 1 to 100 (thousandths of the shorter side; {usual} is usual)."
+            )));
+        }
+        let shorter = width.min(height);
+        let least = if shorter < 100 { 1 } else { 2 };
+        let mut thickness = ((thousandths * f64::from(shorter) / 1000.0).round() as u32).max(least);
+        if highlight.shape == Shape::Spotlight {
+            thickness = (thickness / 2).max(1);
+        }
+        thickness = thickness.min((shorter / 6).max(1));
+        let halo = if shorter < 24 { 0 } else { (thickness / 4).max(1) };
+        let reach = Outline::reach(halo, thickness);
+        let region = highlight.region.to_pixels(width, height);
+        let (left, right) = inside_frame(region.x, region.right(), reach, width);
+        let (top, bottom) = inside_frame(region.y, region.bottom(), reach, height);
+        let inner = PixelRect { x: left, y: top, width: right - left, height: bottom - top };
+        let (outer_left, outer_top) = (left.saturating_sub(reach), top.saturating_sub(reach));
+        let outer = PixelRect {
+            x: outer_left,
+            y: outer_top,
+            width: (right + reach).min(width) - outer_left,
+            height: (bottom + reach).min(height) - outer_top,
+        };
+        let form = match highlight.shape {
+            Shape::Ellipse => Form::Ellipse { bounds: inner.into() },
+            Shape::Rectangle | Shape::Spotlight => Form::Rectangle { bounds: inner.into(), radius: 0.0 },
+        };
+        let outline = Outline { inner: form, halo, thickness, color: highlight.color };
+        let label = highlight.text().and_then(|text| set_label(&text, halo, (width, height), work));
+        let round = highlight.number.is_some() && highlight.label.is_none();
+        Ok(Self { shape: highlight.shape, outline, inner, outer, label, round })
+    }
+}
+
+/// The outline goes around the region; where the frame leaves no room for it, the inside gives way.
+fn inside_frame(start: u32, end: u32, reach: u32, side: u32) -> (u32, u32) {
+    let (start, end) = (start.max(reach), end.min(side.saturating_sub(reach)));
+    if start <= end {
+        return (start, end);
+    }
+    let middle = start.midpoint(end).min(side);
+    (middle, middle)
+}
+
+fn set_label(text: &str, halo: u32, (width, height): (u32, u32), work: &Work) -> Option<Block> {
+    let size = (width.min(height) as f32 * LABEL_HEIGHT).max(COMFORTABLE).min(height as f32 * 0.4).round();
+    let room = width as f32 - 2.0 * (halo as f32 + Plate::padding(size).0);
+    let setting =
+        Setting { size, room: (room, height as f32), lines: Lines::One, align: Align::Center, edge: 0.0 };
+    (size >= LEGIBLE).then(|| Block::new(&work.fonts, text, &setting)).flatten()
+}

@@ -1,0 +1,128 @@
+//! The plates that labels and numbers stand on, and where they go: inside the frame, and not on each other if that
+//! can be helped.
+
+use image::{ImageBuffer, Pixel};
+
+use super::{Mark, Shape};
+use crate::paint::{self, Form, HALO_OPACITY};
+use crate::picture::Sample;
+use crate::text::Block;
+use crate::{Color, PixelRect};
+
+/// A label's plate, at its place.
+pub(super) struct Plate<'a> {
+    label: &'a Block,
+    bounds: PixelRect,
+    halo: u32,
+    color: Color,
+    round: bool,
+}
+
+impl Plate<'_> {
+    /// Beside and above a line of this height.
+    pub fn padding(size: f32) -> (f32, f32) {
+        ((size * 0.36).round().max(2.0), (size * 0.1).round().max(1.0))
+    }
+
+    fn size(mark: &Mark, label: &Block) -> (u32, u32) {
+        let (width, height) = (label.width(), label.height());
+        let (beside, above) = Self::padding(height as f32);
+        let halo = 2 * mark.outline.halo;
+        if mark.round {
+            let around = (width + beside as u32).max(height + 2 * above as u32) + halo;
+            return (around, around);
+        }
+        (width + 2 * beside as u32 + halo, height + 2 * above as u32 + halo)
+    }
+
+    pub fn draw<P: Pixel>(&self, canvas: &mut ImageBuffer<P, Vec<P::Subpixel>>)
+    where
+        P::Subpixel: Sample,
+    {
+        let ink = self.color.readable_on_top();
+        let PixelRect { x, y, width, height } = self.bounds;
+        let radius = if self.round {
+            height as f32 / 2.0
+        } else {
+            self.label.height() as f32 * 0.16 + self.halo as f32
+        };
+        let edge = Form::Rectangle { bounds: self.bounds.into(), radius };
+        let face = edge.grow(-(self.halo as f32));
+        paint::fill(canvas, edge, self.bounds, ink, HALO_OPACITY);
+        paint::fill(canvas, face, self.bounds, self.color, 1.0);
+        let middle = |side: u32, inner: u32| side.saturating_sub(inner) / 2;
+        let at = (x + middle(width, self.label.width()), y + middle(height, self.label.height()));
+        self.label.draw(canvas, at, self.bounds, ink);
+    }
+}
+
+pub(super) fn place<'a>(marks: &'a [Mark], frame: (u32, u32)) -> Vec<Plate<'a>> {
+    let mut plates: Vec<Plate<'a>> = Vec::new();
+    for (index, mark) in marks.iter().enumerate() {
+        let Some(label) = &mark.label else { continue };
+        let clutter = |spot: &PixelRect| {
+            let on_plates = plates.iter().filter(|plate| plate.bounds.intersects(spot)).count();
+            let others = marks.iter().enumerate().filter(|(other, _)| *other != index);
+            let on_marks = others.filter(|(_, other)| other.outer.intersects(spot)).count();
+            10 * on_plates + on_marks
+        };
+        let size = Plate::size(mark, label);
+        let spots = if mark.round { corners(mark, size, frame) } else { sides(mark, size, frame) };
+        if let Some(bounds) = spots.into_iter().min_by_key(clutter) {
+            let Mark { outline, round, .. } = mark;
+            plates.push(Plate { label, bounds, halo: outline.halo, color: outline.color, round: *round });
+        }
+    }
+    plates
+}
+
+/// Places for a number, the best first: on the corners of the outline, clockwise from the top left.
+fn corners(mark: &Mark, size: (u32, u32), frame: (u32, u32)) -> Vec<PixelRect> {
+    // How far from the middle the corner is; an ellipse is nearer.
+    let reach = match mark.shape {
+        Shape::Ellipse => std::f32::consts::FRAC_1_SQRT_2,
+        Shape::Rectangle | Shape::Spotlight => 1.0,
+    };
+    let middle = |start: u32, length: u32| start as f32 + length as f32 / 2.0;
+    let (x, y) = (middle(mark.inner.x, mark.inner.width), middle(mark.inner.y, mark.inner.height));
+    let (dx, dy) = (mark.inner.width as f32 / 2.0 * reach, mark.inner.height as f32 / 2.0 * reach);
+    let corner = |(right, down): (f32, f32)| {
+        let at = |middle: f32, length: u32| (middle - length as f32 / 2.0).round().max(0.0) as u32;
+        within((at(x + dx * right, size.0), at(y + dy * down, size.1)), size, frame)
+    };
+    [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)].map(corner).into()
+}
+
+/// Places for a plate, the best first: on top of the outline, below it, then within, each flush with the left edge
+/// or else the right one; in the middle of an ellipse, which has no edge there.
+fn sides(mark: &Mark, size: (u32, u32), frame: (u32, u32)) -> Vec<PixelRect> {
+    let (width, height) = size;
+    let lowest = frame.1.saturating_sub(height);
+    let rows = [
+        mark.inner.y.checked_sub(height),
+        Some(mark.inner.bottom()),
+        Some(mark.outer.y),
+        mark.outer.bottom().checked_sub(height),
+    ];
+    let (left, right) = (mark.outer.x, mark.outer.right().saturating_sub(width));
+    let columns = match mark.shape {
+        Shape::Ellipse => [(mark.outer.x + mark.outer.width / 2).saturating_sub(width / 2), left],
+        Shape::Rectangle | Shape::Spotlight => [left, right],
+    };
+    let mut spots: Vec<_> =
+        rows.into_iter().flatten().filter(|y| *y <= lowest).flat_map(|y| columns.map(|x| (x, y))).collect();
+    if spots.is_empty() {
+        spots.push((mark.outer.x, mark.outer.y));
+    }
+    spots.into_iter().map(|spot| within(spot, size, frame)).collect()
+}
+
+/// Moved into the frame, and cut only if it is larger than that.
+fn within((x, y): (u32, u32), (width, height): (u32, u32), frame: (u32, u32)) -> PixelRect {
+    PixelRect {
+        x: x.min(frame.0.saturating_sub(width)),
+        y: y.min(frame.1.saturating_sub(height)),
+        width: width.min(frame.0),
+        height: height.min(frame.1),
+    }
+}

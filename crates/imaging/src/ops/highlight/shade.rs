@@ -1,0 +1,92 @@
+//! The dark around spotlights.
+
+use image::{ImageBuffer, Pixel};
+
+use super::{Mark, Shape};
+use crate::picture::Sample;
+use crate::{ImagingError, Work};
+
+/// How bright the surroundings of a spotlight stay.
+const SHADE: f32 = 0.32;
+
+/// Whole numbers only: most of a large picture goes through here.
+pub(super) trait Dim: Sample {
+    fn dim(self) -> Self;
+}
+
+impl Dim for u8 {
+    fn dim(self) -> Self {
+        const KEEP: u16 = (SHADE * 256.0 + 0.5) as u16;
+        ((u16::from(self) * KEEP + 128) >> 8) as u8
+    }
+}
+
+impl Dim for u16 {
+    fn dim(self) -> Self {
+        const KEEP: u32 = (SHADE * 65536.0 + 0.5) as u32;
+        ((u32::from(self) * KEEP + 32768) >> 16) as u16
+    }
+}
+
+/// Darkens what no spotlight shines on; does nothing without spotlights.
+pub(super) fn shade<P: Pixel>(
+    canvas: &mut ImageBuffer<P, Vec<P::Subpixel>>,
+    marks: &[Mark],
+    work: &Work,
+) -> Result<(), ImagingError>
+where
+    P::Subpixel: Dim,
+{
+    let lit: Vec<_> = marks.iter().filter(|mark| mark.shape == Shape::Spotlight).collect();
+    if lit.is_empty() {
+        return Ok(());
+    }
+    let channels = usize::from(P::CHANNEL_COUNT);
+    let width = canvas.width();
+    for (y, row) in (0..).zip(canvas.chunks_exact_mut((width as usize * channels).max(1))) {
+        work.go_on()?;
+        let near: Vec<_> =
+            lit.iter().filter(|mark| (mark.outer.y..mark.outer.bottom()).contains(&y)).collect();
+        let hollow = |mark: &Mark| mark.outline.inner.hollow(y).unwrap_or((mark.outer.x, mark.outer.x));
+        // Between these columns a row is all dark, all bright, or an edge.
+        let mut turns = vec![0, width];
+        turns.extend(near.iter().flat_map(|mark| {
+            let (from, to) = hollow(mark);
+            [mark.outer.x, from, to, mark.outer.right()]
+        }));
+        turns.retain(|turn| *turn <= width);
+        turns.sort_unstable();
+        for piece in turns.windows(2) {
+            let (from, to) = (piece[0], piece[1]);
+            let inside = |(start, end): (u32, u32)| start <= from && to <= end;
+            if from == to || near.iter().any(|mark| inside(hollow(mark))) {
+                continue;
+            }
+            let samples = &mut row[from as usize * channels..to as usize * channels];
+            if !near.iter().any(|mark| inside((mark.outer.x, mark.outer.right()))) {
+                darken::<P>(samples);
+                continue;
+            }
+            for (x, pixel) in (from..).zip(samples.chunks_exact_mut(channels)) {
+                let light = near.iter().map(|mark| mark.outline.inner.coverage(x, y)).fold(0.0, f32::max);
+                for sample in pixel.iter_mut().take(3).filter(|_| light < 1.0) {
+                    *sample = P::Subpixel::from_unit(sample.to_unit() * (SHADE + (1.0 - SHADE) * light));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn darken<P: Pixel>(samples: &mut [P::Subpixel])
+where
+    P::Subpixel: Dim,
+{
+    if P::HAS_ALPHA {
+        for [colors @ .., _] in samples.as_chunks_mut::<4>().0 {
+            colors.iter_mut().for_each(|sample| *sample = sample.dim());
+        }
+    } else {
+        samples.iter_mut().for_each(|sample| *sample = sample.dim());
+    }
+}

@@ -1,0 +1,207 @@
+//! Scales a picture with Lanczos, alpha premultiplied. The size is checked before anything is allocated.
+
+mod halving;
+#[cfg(test)]
+mod tests;
+
+use fast_image_resize::images::{Image, ImageRef};
+use fast_image_resize::{PixelType, ResizeOptions, Resizer};
+use image::{ColorType, DynamicImage, ImageBuffer, Pixel};
+use serde::{Deserialize, Serialize};
+
+use crate::{ImagingError, Picture, Work, reuse};
+
+/// How a picture meets a box of another shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fit {
+    /// As large as fits inside, shape kept.
+    #[default]
+    Fit,
+    /// Exactly the box, shape kept, overhang cut off on both sides.
+    Fill,
+    /// Exactly the box, shape distorted.
+    Stretch,
+}
+
+/// A checked wish; make one with [`ResizeTo::new`] or [`ResizeTo::longest`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ResizeTo(Wish);
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Wish {
+    Width(u32),
+    Height(u32),
+    Box { width: u32, height: u32, fit: Fit },
+    Longest(u32),
+    Percent(f64),
+}
+
+impl ResizeTo {
+    /// From arguments as a tool gets them: width and height (one or both), or `longest`, or `percent`.
+    pub fn new(
+        width: Option<f64>,
+        height: Option<f64>,
+        longest: Option<f64>,
+        percent: Option<f64>,
+        fit: Option<Fit>,
+    ) -> Result<Self, ImagingError> {
+        let wish = match (width, height, longest, percent) {
+            (Some(width), Some(height), None, None) => Wish::Box {
+                width: side("width", width)?,
+                height: side("height", height)?,
+                fit: fit.unwrap_or_default(),
+            },
+            (Some(width), None, None, None) => Wish::Width(side("width", width)?),
+            (None, Some(height), None, None) => Wish::Height(side("height", height)?),
+            (None, None, Some(longest), None) => Wish::Longest(side("longest", longest)?),
+            (None, None, None, Some(percent)) if (1.0..=1000.0).contains(&percent) => Wish::Percent(percent),
+            (None, None, None, Some(percent)) => {
+                return Err(ImagingError::BadArgument(format!(
+                    "percent is {percent}, but must be from 1 to 1000 (100 keeps the size)."
+                )));
+            }
+            _ => {
+                return Err(ImagingError::BadArgument(
+                    "Say the new size in one way: width and height (one of them or both), or longest, or percent."
+                        .to_owned(),
+                ));
+            }
+        };
+        Ok(Self(wish))
+    }
+
+    pub fn longest(longest: u32) -> Result<Self, ImagingError> {
+        Ok(Self(Wish::Longest(side("longest", longest.into())?)))
+    }
+
+    /// The size a picture of `width` by `height` gets.
+    fn apply(self, width: u32, height: u32) -> (u32, u32) {
+        let (w, h) = (f64::from(width), f64::from(height));
+        let scaled = |factor: f64| {
+            let side = |length: f64| (length * factor).round().max(1.0) as u32;
+            (side(w), side(h))
+        };
+        match self.0 {
+            Wish::Width(to) => (to, scaled(f64::from(to) / w).1),
+            Wish::Height(to) => (scaled(f64::from(to) / h).0, to),
+            Wish::Box { width: to_w, height: to_h, fit: Fit::Fit } => {
+                scaled((f64::from(to_w) / w).min(f64::from(to_h) / h))
+            }
+            Wish::Box { width, height, .. } => (width, height),
+            Wish::Longest(to) => scaled(f64::from(to) / w.max(h)),
+            Wish::Percent(percent) => scaled(percent / 100.0),
+        }
+    }
+}
+
+fn side(field: &str, value: f64) -> Result<u32, ImagingError> {
+    let rounded = value.round();
+    if (1.0..=100_000.0).contains(&rounded) {
+        return Ok(rounded as u32);
+    }
+    Err(ImagingError::BadArgument(format!("{field} is {value}, but must be a number of pixels, 1 or more.")))
+}
+
+pub fn resize(picture: Picture, to: ResizeTo, work: &Work) -> Result<Picture, ImagingError> {
+    if to.apply(picture.width(), picture.height()) == (picture.width(), picture.height()) {
+        return Ok(picture);
+    }
+    let scaled = resized(&picture, to, work);
+    reuse(picture);
+    scaled
+}
+
+/// The same, of a picture that is needed again.
+pub(crate) fn resized(picture: &Picture, to: ResizeTo, work: &Work) -> Result<Picture, ImagingError> {
+    work.go_on()?;
+    let (width, height) = to.apply(picture.width(), picture.height());
+    work.limits.check(width, height)?;
+    let part = match to.0 {
+        Wish::Box { fit: Fit::Fill, .. } => Part::filling(&picture.pixels, width, height),
+        _ => Part::all(&picture.pixels),
+    };
+    let halved = halving::halved(&picture.pixels, &part, width, height, work)?;
+    work.go_on()?;
+    let pixels = match &halved {
+        Some((pixels, part)) => scale(pixels, part, width, height)?,
+        None => scale(&picture.pixels, &part, width, height)?,
+    };
+    Ok(picture.with_pixels(pixels))
+}
+
+/// What of the source the result shows, in its pixels and fractions of them.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    left: f64,
+    top: f64,
+    width: f64,
+    height: f64,
+}
+
+impl Part {
+    fn all(pixels: &DynamicImage) -> Self {
+        Self { left: 0.0, top: 0.0, width: pixels.width().into(), height: pixels.height().into() }
+    }
+
+    /// The largest part of this shape, from the middle.
+    fn filling(pixels: &DynamicImage, width: u32, height: u32) -> Self {
+        let (whole_width, whole_height) = (f64::from(pixels.width()), f64::from(pixels.height()));
+        let (width, height) = (f64::from(width), f64::from(height));
+        let scale = (whole_width / width).min(whole_height / height);
+        let (width, height) = ((width * scale).min(whole_width), (height * scale).min(whole_height));
+        Self { left: (whole_width - width) / 2.0, top: (whole_height - height) / 2.0, width, height }
+    }
+
+    fn halved(&self) -> Self {
+        Self {
+            left: self.left / 2.0,
+            top: self.top / 2.0,
+            width: self.width / 2.0,
+            height: self.height / 2.0,
+        }
+    }
+}
+
+fn scale(pixels: &DynamicImage, part: &Part, width: u32, height: u32) -> Result<DynamicImage, ImagingError> {
+    let kind = match pixels.color() {
+        ColorType::L8 => PixelType::U8,
+        ColorType::La8 => PixelType::U8x2,
+        ColorType::Rgb8 => PixelType::U8x3,
+        ColorType::Rgba8 => PixelType::U8x4,
+        ColorType::L16 => PixelType::U16,
+        ColorType::La16 => PixelType::U16x2,
+        ColorType::Rgb16 => PixelType::U16x3,
+        ColorType::Rgba16 => PixelType::U16x4,
+        other => return Err(ImagingError::failed(format!("no scaling for {other:?}"))),
+    };
+    let source = ImageRef::new(pixels.width(), pixels.height(), pixels.as_bytes(), kind)
+        .map_err(ImagingError::failed)?;
+    let mut scaled = Image::new(width, height, kind);
+    let options = ResizeOptions::new().crop(part.left, part.top, part.width, part.height);
+    Resizer::new().resize(&source, &mut scaled, &options).map_err(ImagingError::failed)?;
+    let bytes = scaled.into_vec();
+    match pixels.color() {
+        ColorType::L8 => buffer(width, height, bytes).map(DynamicImage::ImageLuma8),
+        ColorType::La8 => buffer(width, height, bytes).map(DynamicImage::ImageLumaA8),
+        ColorType::Rgb8 => buffer(width, height, bytes).map(DynamicImage::ImageRgb8),
+        ColorType::Rgba8 => buffer(width, height, bytes).map(DynamicImage::ImageRgba8),
+        ColorType::L16 => buffer(width, height, wide(&bytes)).map(DynamicImage::ImageLuma16),
+        ColorType::La16 => buffer(width, height, wide(&bytes)).map(DynamicImage::ImageLumaA16),
+        ColorType::Rgb16 => buffer(width, height, wide(&bytes)).map(DynamicImage::ImageRgb16),
+        _ => buffer(width, height, wide(&bytes)).map(DynamicImage::ImageRgba16),
+    }
+    .ok_or_else(|| ImagingError::failed("the scaled buffer has the wrong size"))
+}
+
+fn buffer<P: Pixel>(
+    width: u32,
+    height: u32,
+    samples: Vec<P::Subpixel>,
+) -> Option<ImageBuffer<P, Vec<P::Subpixel>>> {
+    ImageBuffer::from_raw(width, height, samples)
+}
+
+fn wide(bytes: &[u8]) -> Vec<u16> {
+    bytes.as_chunks::<2>().0.iter().map(|pair| u16::from_ne_bytes(*pair)).collect()
+}

@@ -1,0 +1,201 @@
+//! A decoded, upright picture on its way through edits, and the ways to reach its samples.
+
+use image::DynamicImage;
+
+use super::encode::JPEG_MAX_SIDE;
+use super::quality::Compression;
+use super::{Format, ImagingError, profile};
+
+/// Pixels are 8 or 16 bits deep, gray or colour, with or without alpha; never floating point.
+#[derive(Debug, Clone)]
+pub struct Picture {
+    pub(super) pixels: DynamicImage,
+    source: Format,
+    /// Kept so that wide-gamut photos look the same after an edit; see [`encode`](super::encode).
+    pub(super) icc: Option<Vec<u8>>,
+    pub(super) compression: Compression,
+}
+
+impl Picture {
+    /// `source` decides what the picture is encoded as.
+    pub fn new(pixels: DynamicImage, source: Format) -> Self {
+        let pixels = match pixels {
+            DynamicImage::ImageRgb32F(_) => DynamicImage::ImageRgb16(pixels.into_rgb16()),
+            DynamicImage::ImageRgba32F(_) => DynamicImage::ImageRgba16(pixels.into_rgba16()),
+            other => other,
+        };
+        Self { pixels, source, icc: None, compression: Compression::usual(source) }
+    }
+
+    pub(super) fn with_icc(self, icc: Option<Vec<u8>>) -> Self {
+        Self { icc, ..self }
+    }
+
+    pub(super) fn with_compression(self, compression: Compression) -> Self {
+        Self { compression, ..self }
+    }
+
+    pub fn width(&self) -> u32 {
+        self.pixels.width()
+    }
+
+    pub fn height(&self) -> u32 {
+        self.pixels.height()
+    }
+
+    /// How much memory the pixels take.
+    pub fn bytes(&self) -> u64 {
+        self.pixels.as_bytes().len() as u64
+    }
+
+    pub fn source(&self) -> Format {
+        self.source
+    }
+
+    pub fn has_alpha(&self) -> bool {
+        self.pixels.color().has_alpha()
+    }
+
+    pub fn pixels(&self) -> &DynamicImage {
+        &self.pixels
+    }
+
+    /// The format [`encode`](super::encode) will write: JPEG for photos, PNG for everything that would suffer.
+    pub fn target(&self) -> Format {
+        match self.compression {
+            Compression::Jpeg(_) | Compression::Lossy if !self.has_alpha() && self.fits_jpeg() => {
+                Format::Jpeg
+            }
+            _ => Format::Png,
+        }
+    }
+
+    fn fits_jpeg(&self) -> bool {
+        self.width().max(self.height()) <= JPEG_MAX_SIDE
+    }
+
+    /// Replaces the pixels, keeping what the picture knows of its origin.
+    pub(super) fn try_map(
+        self,
+        edit: impl FnOnce(DynamicImage) -> Result<DynamicImage, ImagingError>,
+    ) -> Result<Self, ImagingError> {
+        Ok(Self { pixels: edit(self.pixels)?, ..self })
+    }
+
+    /// Other pixels of the same origin.
+    pub(super) fn with_pixels(&self, pixels: DynamicImage) -> Self {
+        Self { pixels, source: self.source, icc: self.icc.clone(), compression: self.compression }
+    }
+
+    /// Gray pixels become colour ones of the same depth, so that colour can be drawn on them.
+    pub(super) fn into_color(mut self) -> Self {
+        if !self.pixels.color().has_color()
+            && let Some(gray) = self.icc.take()
+        {
+            self.pixels = profile::grays_to_srgb(&self.pixels, &gray).unwrap_or(self.pixels);
+        }
+        self.pixels = match self.pixels {
+            gray @ DynamicImage::ImageLuma8(_) => gray.into_rgb8().into(),
+            gray @ DynamicImage::ImageLumaA8(_) => gray.into_rgba8().into(),
+            gray @ DynamicImage::ImageLuma16(_) => gray.into_rgb16().into(),
+            gray @ DynamicImage::ImageLumaA16(_) => gray.into_rgba16().into(),
+            color => color,
+        };
+        self
+    }
+
+    pub(super) fn into_alpha(mut self) -> Self {
+        self.pixels = match self.pixels {
+            opaque @ DynamicImage::ImageLuma8(_) => opaque.into_luma_alpha8().into(),
+            opaque @ DynamicImage::ImageRgb8(_) => opaque.into_rgba8().into(),
+            opaque @ DynamicImage::ImageLuma16(_) => opaque.into_luma_alpha16().into(),
+            opaque @ DynamicImage::ImageRgb16(_) => opaque.into_rgba16().into(),
+            alpha => alpha,
+        };
+        self
+    }
+}
+
+/// One channel of one pixel, seen as 0 to 1.
+pub(super) trait Sample: image::Primitive {
+    fn to_unit(self) -> f32;
+    fn from_unit(unit: f32) -> Self;
+}
+
+impl Sample for u8 {
+    fn to_unit(self) -> f32 {
+        f32::from(self) * (1.0 / 255.0)
+    }
+
+    fn from_unit(unit: f32) -> Self {
+        (unit * 255.0 + 0.5) as u8
+    }
+}
+
+impl Sample for u16 {
+    fn to_unit(self) -> f32 {
+        f32::from(self) * (1.0 / 65535.0)
+    }
+
+    fn from_unit(unit: f32) -> Self {
+        (unit * 65535.0 + 0.5) as u16
+    }
+}
+
+/// Runs the same code on whichever buffer the picture holds. `$channels` is a constant inside `$body`, which
+/// must give back `Option` of a buffer of the same kind.
+macro_rules! map_buffer {
+    ($pixels:expr, |$buffer:ident, $channels:ident| $body:expr) => {
+        match $pixels {
+            image::DynamicImage::ImageLuma8($buffer) => {
+                const $channels: usize = 1;
+                $body.map(image::DynamicImage::ImageLuma8)
+            }
+            image::DynamicImage::ImageLumaA8($buffer) => {
+                const $channels: usize = 2;
+                $body.map(image::DynamicImage::ImageLumaA8)
+            }
+            image::DynamicImage::ImageRgb8($buffer) => {
+                const $channels: usize = 3;
+                $body.map(image::DynamicImage::ImageRgb8)
+            }
+            image::DynamicImage::ImageRgba8($buffer) => {
+                const $channels: usize = 4;
+                $body.map(image::DynamicImage::ImageRgba8)
+            }
+            image::DynamicImage::ImageLuma16($buffer) => {
+                const $channels: usize = 1;
+                $body.map(image::DynamicImage::ImageLuma16)
+            }
+            image::DynamicImage::ImageLumaA16($buffer) => {
+                const $channels: usize = 2;
+                $body.map(image::DynamicImage::ImageLumaA16)
+            }
+            image::DynamicImage::ImageRgb16($buffer) => {
+                const $channels: usize = 3;
+                $body.map(image::DynamicImage::ImageRgb16)
+            }
+            image::DynamicImage::ImageRgba16($buffer) => {
+                const $channels: usize = 4;
+                $body.map(image::DynamicImage::ImageRgba16)
+            }
+            _ => None,
+        }
+        .ok_or_else(|| $crate::ImagingError::failed("pixels of an unexpected kind or size"))
+    };
+}
+pub(super) use map_buffer;
+
+/// The same for code that paints in place, on a picture that went through `into_color`.
+macro_rules! paint_buffer {
+    ($pixels:expr, |$buffer:ident| $body:expr) => {
+        match $pixels {
+            image::DynamicImage::ImageRgb8($buffer) => Ok($body),
+            image::DynamicImage::ImageRgba8($buffer) => Ok($body),
+            image::DynamicImage::ImageRgb16($buffer) => Ok($body),
+            image::DynamicImage::ImageRgba16($buffer) => Ok($body),
+            _ => Err($crate::ImagingError::failed("colour drawn on pixels without colour")),
+        }
+    };
+}
+pub(super) use paint_buffer;

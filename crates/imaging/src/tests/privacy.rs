@@ -1,0 +1,81 @@
+//! What leaves with an edited picture: its colours, and nothing about where and with what it was taken.
+
+use std::io::Cursor;
+
+use super::read;
+use crate::ops::*;
+use crate::*;
+
+#[test]
+fn an_edited_picture_says_nothing_of_where_it_was_taken() {
+    let original = read("jpeg_exif_gps.jpg");
+    let exif = exif::Reader::new()
+        .continue_on_error(true)
+        .read_from_container(&mut Cursor::new(&original))
+        .or_else(|error| error.distill_partial_result(|_| ()))
+        .expect("the source has Exif");
+    assert!(
+        exif.fields().any(|field| field.tag.context() == exif::Context::Gps),
+        "the source has a position"
+    );
+
+    let picture = decode(&original, &Work::default()).unwrap();
+    let flipped = encode(&flip(picture, Axis::Horizontal).unwrap()).unwrap().bytes;
+    let viewed = view_file(&original, &View::whole(64), &Work::default()).unwrap().bytes;
+    let closer = View { grid: true, region: Region::new(0.0, 0.0, 500.0, 500.0).ok(), longest: 64 };
+    let closer = view_file(&original, &closer, &Work::default()).unwrap().bytes;
+    for output in [flipped, viewed, closer] {
+        assert!(
+            exif::Reader::new().read_from_container(&mut Cursor::new(&output)).is_err(),
+            "no Exif at all"
+        );
+    }
+}
+
+#[test]
+fn no_output_carries_exif_or_xmp() {
+    let tells = |bytes: &[u8], word: &[u8]| bytes.windows(word.len()).any(|w| w == word);
+    for name in
+        ["exif_landscape_6.jpg", "jpeg_cmyk.jpg", "photo_chelsea.png", "webp_orientation_6.webp", "photo.tif"]
+    {
+        let output = encode(&decode(&read(name), &Work::default()).unwrap()).unwrap().bytes;
+        for word in
+            [&b"Exif\0\0"[..], b"eXIf", b"http://ns.adobe.com/xap", b"XML:com.adobe.xmp", b"Photoshop"]
+        {
+            assert!(!tells(&output, word), "{name} leaks {}", String::from_utf8_lossy(word));
+        }
+    }
+}
+
+fn profile_of(bytes: &[u8]) -> Option<Vec<u8>> {
+    let reader = image::ImageReader::new(Cursor::new(bytes)).with_guessed_format().unwrap();
+    image::ImageDecoder::icc_profile(&mut reader.into_decoder().unwrap()).unwrap()
+}
+
+#[test]
+fn the_colour_profile_goes_along_so_that_colours_stay() {
+    for name in ["photo_rocket.jpg", "photo_flower.jpg", "photo_astronaut.png"] {
+        let original = read(name);
+        let profile = profile_of(&original).expect("the source has a profile");
+        assert_eq!(&profile[16..20], b"RGB ", "{name}");
+        let edited = flip(decode(&original, &Work::default()).unwrap(), Axis::Horizontal).unwrap();
+        assert_eq!(profile_of(&encode(&edited).unwrap().bytes), Some(profile), "{name}");
+    }
+}
+
+#[test]
+fn a_profile_that_no_longer_fits_the_pixels_stays_behind() {
+    let gray = filter(
+        decode(&read("photo_rocket.jpg"), &Work::default()).unwrap(),
+        Filter::Grayscale,
+        &Work::default(),
+    )
+    .unwrap();
+    assert_eq!(profile_of(&encode(&gray).unwrap().bytes), None);
+
+    let mut cmyk = vec![0; 200];
+    cmyk[16..20].copy_from_slice(b"CMYK");
+    cmyk[36..40].copy_from_slice(b"acsp");
+    let photo = decode(&read("photo_rocket.jpg"), &Work::default()).unwrap().with_icc(Some(cmyk));
+    assert_eq!(profile_of(&encode(&photo).unwrap().bytes), None);
+}
