@@ -1,40 +1,38 @@
-//! The one integration-test binary: a list of what is tested.
+//! The integration tests: one binary, so that they link once and share the harness.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-// The Telegram world, the scripted model and the databases that all tests share.
+// Stand-ins for Telegram and the model vendors, and the program under test. docs/testing.md explains them.
 #[path = "../harness/mod.rs"]
 mod harness;
 
+// What the model is sent, the tool loop, budgets, fallbacks, streaming.
+mod agent;
 // References and tags, import and export.
 mod annotations;
 // The history API.
 mod api;
-// The page in a real browser.
+// The page in Chromium.
 mod browser;
-// Photos, replies and albums, as a new user would try them.
+// Telegram conversations with the offline agent: photos, replies, albums, groups.
 mod conversations;
-// Who gets in over HTTP, and who sees what.
-mod door;
-// What the documents say of files and settings is so.
+// Files, settings and dependencies named in the documents exist.
 mod documents;
-// Nothing is lost or repeated, whatever dies when.
+// Logins, tokens and isolation between people over HTTP.
+mod door;
+// Kills, outages and lost answers: nothing is lost or repeated.
 mod durability;
-// What the model sees, and what becomes of what it says.
-mod minds;
-// The scripted model is as strict as OpenAI, Anthropic and Google.
-mod model;
-// The same conversations with every vendor's model.
-mod models;
-// The local page.
+// The page over HTTP, without a browser.
 mod page;
-// The rules of the real APIs are kept by their stand-ins.
-mod rules_anthropic;
-// Requests to Gemini hold to its rules, and the rules hold.
-mod rules_gemini;
-// The OpenAPI document is true.
+// schemathesis checks the API against its OpenAPI document.
 mod schema;
-// The store keeps its promises on both databases.
+// The scripted model behaves like the vendors' APIs.
+mod scripted_model;
+// The store's promises, on SQLite and on PostgreSQL.
 mod store;
-// The world itself is as strict as Telegram.
-mod world;
+// The Telegram world behaves like Telegram.
+mod telegram_world;
+// The vendors' request rules, as the harness checks them.
+mod vendor_rules;
+// The same conversations with every vendor's API.
+mod vendors;

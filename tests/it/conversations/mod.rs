@@ -1,10 +1,10 @@
 //! What must work, tried as a new user would: people talk to the real program through the Telegram world.
 
 mod access;
-mod chains;
 mod commands;
-mod darkroom;
+mod edit_chains;
 mod edits;
 mod groups;
 mod media;
+mod photo_edits;
 mod replies;

@@ -2,7 +2,7 @@
 
 use crate::{
     harness::{Answer, PATIENCE, ScriptedModel, Settings, World, jpeg, key_of, user},
-    models::VENDORS,
+    vendors::VENDORS,
 };
 use photothread::providers::Vendor;
 use serde_json::json;

@@ -1,20 +1,20 @@
 //! What the model sees and what becomes of what it says: the real program between the Telegram world and a
 //! scripted model. Here is the stage; the promises are in the files below.
 
-mod agents;
-mod chosen;
+mod budgets;
+mod context_window;
 mod fallback;
-mod history;
+mod image_generation;
+mod images_shown;
 mod logs;
-mod money;
-mod painting;
 mod prompts;
-mod rows;
-mod seeing;
-mod steps;
+mod provider_errors;
+mod routing;
+mod sent_files;
+mod stored_messages;
 mod streaming;
 mod titles;
-mod trouble;
+mod tool_loop;
 
 use crate::harness::{BotUnderTest, Person, ScriptedModel, Settings, World, user};
 use photothread::{

@@ -1,9 +1,9 @@
 //! The same conversations with every vendor's model, whole and in pieces: the real program between the Telegram world
 //! and a scripted model that speaks all their languages. Here is the stage; the promises are in the files below.
 
-mod bad_input;
+mod broken_responses;
 mod histories;
-mod switched;
+mod switching;
 mod turns;
 
 use crate::harness::{BotUnderTest, Person, ScriptedModel, Settings, Speech, World, user};
