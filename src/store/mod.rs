@@ -4,6 +4,7 @@
 //! databases; the table at the end of this file is the list of what the store can do. A `read` takes any
 //! connection; a `write` is one transaction.
 
+mod error;
 mod pool;
 #[allow(clippy::duplicate_mod)]
 mod postgres;
@@ -13,7 +14,8 @@ pub mod schema;
 #[allow(clippy::duplicate_mod)]
 mod sqlite;
 
-pub use pool::{Store, StoreError};
+pub use error::StoreError;
+pub use pool::Store;
 pub use records::*;
 
 use crate::domain::{
@@ -129,7 +131,7 @@ verbs! {
         read object_in_use(object_key: &str) -> bool;
         write forget_doomed(ids: &[AttachmentId]) -> ();
     }
-    labels {
+    annotations {
         write annotate_message(annotation: &Annotation) -> Change;
     }
     replacing {

@@ -1,63 +1,29 @@
-//! Opening a database by its URL, and what can go wrong with it.
+//! Opens a database by its URL, migrates it and holds its connection pools.
 
-use super::schema;
+use super::{
+    error::{StoreError, is_sqlite_busy},
+    schema,
+};
 use sqlx::{
     AssertSqlSafe, Connection as _, Row as _,
     postgres::{PgConnectOptions, PgPool, PgPoolOptions},
     sqlite::{
-        SqliteConnectOptions, SqliteError, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
+        SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
         SqliteSynchronous,
     },
 };
-use std::{str::FromStr as _, time::Duration};
+use std::{
+    str::FromStr as _,
+    time::{Duration, Instant},
+};
 
-/// Why a verb failed, by what the caller does next.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// The database cannot be reached just now: keep what you have and try again.
-    #[error("the database is not reachable: {0}")]
-    Unavailable(sqlx::Error),
-    /// Somebody else did it first: drop your copy.
-    #[error("already done elsewhere")]
-    AlreadyDone,
-    /// The URL or the file is wrong: tell the person who runs the bot.
-    #[error("{0}")]
-    Unusable(String),
-    /// A bug of ours: log it and give up on this one thing.
-    #[error("the database refused a query: {0}")]
-    Broken(sqlx::Error),
-}
-
-impl From<sqlx::Error> for StoreError {
-    fn from(error: sqlx::Error) -> Self {
-        use sqlx::Error as E;
-        match &error {
-            E::Io(_) | E::Tls(_) | E::PoolTimedOut | E::PoolClosed | E::WorkerCrashed => {
-                Self::Unavailable(error)
-            }
-            E::Database(e) if e.try_downcast_ref::<SqliteError>().is_some() => {
-                let code = e.code().and_then(|code| code.parse::<i32>().ok()).unwrap_or_default();
-                // What the file system or another program is to blame for: BUSY, LOCKED, NOMEM, READONLY, IOERR,
-                // FULL, CANTOPEN. The lower eight bits say which, whatever the details.
-                match code & 0xff {
-                    5..=8 | 10 | 13 | 14 => Self::Unavailable(error),
-                    _ => Self::Broken(error),
-                }
-            }
-            E::Database(e) => match e.code().as_deref() {
-                // Shutting down, serialization.
-                Some("57P01" | "57P02" | "57P03" | "40001" | "40P01") => Self::Unavailable(error),
-                // Connection trouble, too little of something.
-                Some(code) if code.starts_with("08") || code.starts_with("53") => Self::Unavailable(error),
-                _ => Self::Broken(error),
-            },
-            _ => Self::Broken(error),
-        }
-    }
-}
+/// How long a SQLite connection waits for another one's lock.
+const SQLITE_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often the switch to WAL is retried within that time.
+const SQLITE_WAL_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 pub(super) enum Pool {
-    /// One writer, so that writers queue here instead of spinning on SQLite's lock.
+    /// One writer connection: writers queue in the pool instead of polling SQLite's lock.
     Sqlite {
         write: SqlitePool,
         read: SqlitePool,
@@ -65,7 +31,7 @@ pub(super) enum Pool {
     Postgres(PgPool),
 }
 
-/// The one way to the database. Cheap to clone.
+/// Access to the database. Cheap to clone.
 #[derive(Clone)]
 pub struct Store {
     pub(super) pool: std::sync::Arc<Pool>,
@@ -93,7 +59,7 @@ impl Store {
         }
     }
 
-    /// What SQLite says of a setting, on the connection that writes and on one that reads.
+    /// The value of a SQLite pragma on the write connection and on a read connection.
     #[doc(hidden)]
     pub async fn sqlite_pragma(&self, name: &str) -> Result<Option<[String; 2]>, StoreError> {
         let Pool::Sqlite { write, read } = &*self.pool else {
@@ -117,39 +83,39 @@ impl Store {
     }
 }
 
-fn schema_trouble(error: sqlx::migrate::MigrateError) -> StoreError {
-    unusable("the database schema cannot be brought up to date", error)
-}
-
-pub(super) fn unusable(what: &str, error: impl std::fmt::Display) -> StoreError {
-    StoreError::Unusable(format!("{what}: {error}"))
+fn schema_error(error: sqlx::migrate::MigrateError) -> StoreError {
+    StoreError::unusable("the database schema cannot be brought up to date", error)
 }
 
 async fn open_sqlite(url: &str) -> Result<Pool, StoreError> {
     let options = SqliteConnectOptions::from_str(url)
-        .map_err(|e| unusable("database.url cannot be read", e))?
+        .map_err(|e| StoreError::unusable("database.url cannot be read", e))?
         .create_if_missing(true)
         .foreign_keys(true)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
-        .busy_timeout(Duration::from_secs(10))
+        .busy_timeout(SQLITE_BUSY_TIMEOUT)
         .pragma("cache_size", "-4096");
     if let Some(folder) = options.get_filename().parent() {
-        std::fs::create_dir_all(folder)
-            .map_err(|e| unusable(&format!("the database folder {} cannot be made", folder.display()), e))?;
+        std::fs::create_dir_all(folder).map_err(|e| {
+            StoreError::unusable(&format!("the database folder {} cannot be made", folder.display()), e)
+        })?;
     }
+    let mut first = connect_and_switch_to_wal(&options)
+        .await
+        .map_err(|e| StoreError::unusable(&format!("the database {url} cannot be opened"), e))?;
+    // One transaction around all migrations: of two processes that start together, one waits for the other.
+    let mut transaction = first.begin_with("BEGIN IMMEDIATE").await?;
+    schema::sqlite().run(&mut *transaction).await.map_err(schema_error)?;
+    transaction.commit().await?;
     let write = SqlitePoolOptions::new()
         .max_connections(1)
         .idle_timeout(None)
         .max_lifetime(None)
         .test_before_acquire(false)
         .connect_with(options.clone())
-        .await
-        .map_err(|e| unusable(&format!("the database {url} cannot be opened"), e))?;
-    // All in one transaction, so that of two programs that start together one waits for the other.
-    let mut alone = write.begin_with("BEGIN IMMEDIATE").await?;
-    schema::sqlite().run(&mut *alone).await.map_err(schema_trouble)?;
-    alone.commit().await?;
+        .await?;
+    first.close().await?;
     let read = SqlitePoolOptions::new()
         .max_connections(4)
         .test_before_acquire(false)
@@ -157,13 +123,29 @@ async fn open_sqlite(url: &str) -> Result<Pool, StoreError> {
     Ok(Pool::Sqlite { write, read })
 }
 
+/// Opens a connection, which switches a new file to WAL. SQLite does not apply the busy timeout to that switch: it upgrades
+/// a read lock, and a connection that waited while holding one could wait forever. So it is retried from the start here.
+/// The mode is stored in the file: later connections find it set and change nothing.
+async fn connect_and_switch_to_wal(options: &SqliteConnectOptions) -> Result<SqliteConnection, sqlx::Error> {
+    let deadline = Instant::now() + SQLITE_BUSY_TIMEOUT;
+    loop {
+        match SqliteConnection::connect_with(options).await {
+            Err(error) if is_sqlite_busy(&error) && Instant::now() < deadline => {
+                tokio::time::sleep(SQLITE_WAL_RETRY_INTERVAL).await;
+            }
+            result => return result,
+        }
+    }
+}
+
 async fn open_postgres(url: &str) -> Result<Pool, StoreError> {
-    let options = PgConnectOptions::from_str(url).map_err(|e| unusable("database.url cannot be read", e))?;
-    // One plain connection first: the pool would retry a wrong password for its whole time-out.
+    let options = PgConnectOptions::from_str(url)
+        .map_err(|e| StoreError::unusable("database.url cannot be read", e))?;
+    // One plain connection first: a pool would retry a wrong password until its timeout.
     let mut first = sqlx::postgres::PgConnection::connect_with(&options)
         .await
-        .map_err(|e| unusable("PostgreSQL does not let us in", e))?;
-    schema::postgres().run(&mut first).await.map_err(schema_trouble)?;
+        .map_err(|e| StoreError::unusable("PostgreSQL does not let us in", e))?;
+    schema::postgres().run(&mut first).await.map_err(schema_error)?;
     first.close().await?;
     let pool = PgPoolOptions::new()
         .max_connections(10)

@@ -26,6 +26,8 @@ pub async fn alone(conn: &mut Conn, name: &str) -> Result<(), super::StoreError>
     Ok(())
 }
 
+#[path = "queries/annotations.rs"]
+pub mod annotations;
 #[path = "queries/attachments.rs"]
 pub mod attachments;
 #[path = "queries/deletion.rs"]

@@ -1,6 +1,6 @@
-//! The migrations of both databases, built in.
+//! The migrations of both databases, compiled into the binary.
 
-use super::{StoreError, pool::unusable};
+use super::error::StoreError;
 use sqlx::{
     Connection as _, SqlSafeStr as _,
     migrate::{Migration, MigrationType, Migrator},
@@ -40,13 +40,13 @@ fn migrator(migrations: Migrations) -> Migrator {
     Migrator::with_migrations(migrations.collect())
 }
 
-/// The versions the schema of this database went through.
+/// All schema versions of this kind of database, oldest first.
 pub fn versions(url: &str) -> Vec<i64> {
     let migrations = if url.starts_with("sqlite:") { SQLITE } else { POSTGRES };
     migrations.iter().map(|(version, ..)| *version).collect()
 }
 
-/// Brings a database to an earlier version than today's, for tests that replay the rest on rows of that time.
+/// Migrates a database up to `version` only. Tests insert rows of that version and replay the later migrations.
 pub async fn migrate_to(url: &str, version: i64) -> Result<(), StoreError> {
     let done = if url.starts_with("sqlite:") {
         let options = SqliteConnectOptions::from_str(url)?.create_if_missing(true);
@@ -54,5 +54,5 @@ pub async fn migrate_to(url: &str, version: i64) -> Result<(), StoreError> {
     } else {
         postgres().run_to(version, &mut PgConnection::connect(url).await?).await
     };
-    done.map_err(|e| unusable(&format!("the schema cannot be brought to version {version}"), e))
+    done.map_err(|e| StoreError::unusable(&format!("the schema cannot be brought to version {version}"), e))
 }

@@ -20,6 +20,8 @@ pub async fn alone(_: &mut Conn, _: &str) -> Result<(), super::StoreError> {
     Ok(())
 }
 
+#[path = "queries/annotations.rs"]
+pub mod annotations;
 #[path = "queries/attachments.rs"]
 pub mod attachments;
 #[path = "queries/deletion.rs"]

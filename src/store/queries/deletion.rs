@@ -200,7 +200,7 @@ pub async fn delete_attachment(conn: &mut Conn, id: AttachmentId) -> Result<bool
 }
 
 async fn doom(conn: &mut Conn, id: AttachmentId) -> Result<bool, StoreError> {
-    super::labels::forget_file(conn, id).await?;
+    super::annotations::remove_references_to(conn, id).await?;
     // A history without one of its files is another.
     sqlx::query::<Db>(
         "UPDATE session_metadata SET revision = revision + 1 WHERE session_id IN ( \

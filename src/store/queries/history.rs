@@ -53,7 +53,7 @@ pub async fn add_message(conn: &mut Conn, message: &NewMessage) -> Result<Messag
         let carried_by = (m.role == Role::User).then_some(m.interface_message_id.as_ref()).flatten();
         attachments::link(conn, MessageId(id), position, *attachment, carried_by).await?;
     }
-    labels::note(conn, MessageId(id), m).await?;
+    labels::index_labels(conn, MessageId(id), m).await?;
     Ok(MessageId(id))
 }
 

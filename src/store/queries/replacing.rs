@@ -145,7 +145,7 @@ async fn rewrite(conn: &mut Conn, id: MessageId, m: &NewMessage) -> Result<(), S
     .bind(&m.album_id)
     .execute(&mut *conn)
     .await?;
-    labels::write(conn, id, m).await?;
+    labels::replace_labels(conn, id, m).await?;
     relink(conn, id, &m.attachments).await
 }
 
