@@ -18,6 +18,7 @@ pub mod export;
 pub mod money;
 pub mod prompts;
 pub mod providers;
+pub mod retry;
 pub mod store;
 pub mod telegram;
 pub mod telemetry;

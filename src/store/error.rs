@@ -54,6 +54,12 @@ impl StoreError {
     pub(super) fn unusable(context: &str, error: impl Display) -> Self {
         Self::Unusable(format!("{context}: {error}"))
     }
+
+    /// What a verb answers while the database is away, for tests of retries.
+    #[cfg(test)]
+    pub(crate) fn pool_closed() -> Self {
+        Self::Unavailable(sqlx::Error::PoolClosed)
+    }
 }
 
 /// True if another connection held SQLite's lock.
