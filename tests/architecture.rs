@@ -24,11 +24,11 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("tools", &["money", "attachments", "access", "store", "imaging", "providers", "domain"]),
     ("context", &["attachments", "store", "prompts", "providers", "domain"]),
     ("agent", AGENT),
+    ("transfer", &["tools", "attachments", "access", "store", "domain"]),
     ("telegram", INTERFACE),
     ("web", INTERFACE),
     ("app", EVERYTHING),
-    ("doctor", EVERYTHING),
-    ("export", EVERYTHING),
+    ("cli", EVERYTHING),
 ];
 
 const AGENT: &[&str] = &[
@@ -47,6 +47,7 @@ const AGENT: &[&str] = &[
 /// An interface knows the agent and what is behind it, but no other interface.
 const INTERFACE: &[&str] = &[
     "agent",
+    "transfer",
     "config",
     "context",
     "money",
@@ -67,9 +68,8 @@ const EVERYTHING: &[&str] = &[
     "attachments",
     "config",
     "context",
-    "doctor",
+    "cli",
     "domain",
-    "export",
     "imaging",
     "money",
     "prompts",
@@ -78,6 +78,7 @@ const EVERYTHING: &[&str] = &[
     "telegram",
     "telemetry",
     "tools",
+    "transfer",
     "web",
 ];
 
@@ -88,8 +89,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sqlx", &["store"]),
     ("axum", &["web"]),
     ("askama", &["web"]),
-    ("zip", &["web"]),
-    ("utoipa", &["web"]),
+    ("zip", &["transfer"]),
+    ("utoipa", &["transfer", "web"]),
     ("image", &["imaging"]),
     ("fast_image_resize", &["imaging"]),
     ("libjpeg_turbo_rs", &["imaging"]),
@@ -104,8 +105,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("object_store", &["attachments"]),
     ("reqwest", &["telegram", "providers"]),
     ("minijinja", &["prompts"]),
-    ("clap", &["main"]),
-    ("anyhow", &["app", "main"]),
+    ("clap", &["cli", "main"]),
+    ("anyhow", &["app", "cli", "main"]),
 ];
 
 const MOST_LINES: usize = 500;

@@ -4,10 +4,8 @@
 mod api;
 mod attempts;
 mod cookie;
-pub mod export;
 mod extract;
 mod guard;
-mod import;
 mod login;
 mod markdown;
 mod page;

@@ -1,7 +1,10 @@
 //! What went wrong, as RFC 9457 problem details: the right status, a sentence for whoever can act on it, and never
 //! anything of our insides, which go to the log.
 
-use crate::{attachments::AttachmentError, domain::Flaw, store::StoreError, tools::ToolError};
+use crate::{
+    attachments::AttachmentError, domain::Flaw, store::StoreError, tools::ToolError,
+    transfer::import::EntryError,
+};
 use axum::{
     Json,
     extract::multipart::MultipartError,
@@ -42,10 +45,15 @@ pub struct Wrong {
     pub detail: String,
 }
 
-impl Wrong {
-    /// Something about the body as a whole, which is no list.
-    pub fn of(flaw: Flaw) -> Self {
+impl From<Flaw> for Wrong {
+    fn from(flaw: Flaw) -> Self {
         Self { index: None, field: flaw.field, detail: flaw.detail }
+    }
+}
+
+impl From<EntryError> for Wrong {
+    fn from(error: EntryError) -> Self {
+        Self { index: error.index, field: error.field, detail: error.detail }
     }
 }
 

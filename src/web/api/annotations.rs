@@ -1,10 +1,6 @@
 //! References and tags on messages, and what a whole session refers to.
 
-use super::{
-    history,
-    sessions::entered,
-    shapes::{self, Entry, Ref},
-};
+use super::{history, sessions::entered};
 use crate::{
     access::Viewer,
     domain::{
@@ -12,6 +8,7 @@ use crate::{
         annotation::{self, Flaw},
     },
     store::{Annotation, Change, Detail},
+    transfer::json::{HistoryEntry, ReferenceJson, entries_of},
     web::{
         Site,
         extract::{Json, Path},
@@ -88,7 +85,7 @@ pub struct NewRef {
 #[derive(Serialize, ToSchema)]
 pub struct Noted {
     success: bool,
-    entry: Entry,
+    entry: HistoryEntry,
 }
 
 /// Notes references and tags on a message, in place of those it has.
@@ -125,13 +122,13 @@ pub async fn change(
     site.turns.changed(&session.conversation);
     let Some(stored) = site.store.message(message).await? else { return Err(no_message()) };
     let files = history::files_of(&site.store, &session.conversation, std::slice::from_ref(&stored)).await?;
-    let entry = shapes::entries(&stored, &files, Detail::WithTools).into_iter().next();
+    let entry = entries_of(&stored, &files, Detail::WithTools).into_iter().next();
     let entry = entry.ok_or_else(no_message)?;
     Ok((state_after(&session), axum::Json(Noted { success: true, entry })))
 }
 
 fn refused(flaws: Vec<Flaw>) -> Problem {
-    Problem::all_wrong(flaws.into_iter().map(Wrong::of).collect())
+    Problem::all_wrong(flaws.into_iter().map(Wrong::from).collect())
 }
 
 type Given = (Option<Vec<Reference>>, Option<Vec<String>>);
@@ -195,7 +192,7 @@ async fn there(site: &Site, session: &Session, refs: &[Reference]) -> Result<(),
 #[serde(rename_all = "camelCase")]
 pub struct Gathered {
     #[serde(flatten)]
-    reference: Ref,
+    reference: ReferenceJson,
     /// How often it was made.
     count: usize,
     /// The `internalId` of each message that makes it.
@@ -225,7 +222,7 @@ pub async fn refs(
         for reference in &message.refs {
             let at = *known.entry(reference.url.clone()).or_insert_with(|| {
                 refs.push(Gathered {
-                    reference: Ref { url: reference.url.clone(), ..Ref::default() },
+                    reference: ReferenceJson { url: reference.url.clone(), ..ReferenceJson::default() },
                     count: 0,
                     messages: Vec::new(),
                     turn_ids: Vec::new(),

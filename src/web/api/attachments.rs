@@ -1,13 +1,11 @@
 //! Files: keep one, give its bytes or a small view of it, tell where it comes from, delete it.
 
-use super::{
-    sessions::{Done, entered, sweep},
-    shapes::{self, Attachment},
-};
+use super::sessions::{Done, entered, sweep};
 use crate::{
     access::{Scope, Viewer},
     attachments::NewFile,
     domain::{self, AttachmentId},
+    transfer::json::AttachmentJson,
     web::{
         Site,
         extract::{Path, Query},
@@ -78,7 +76,7 @@ pub struct Upload {
 #[derive(Serialize, ToSchema)]
 pub struct Kept {
     success: bool,
-    attachment: Attachment,
+    attachment: AttachmentJson,
 }
 
 /// Keeps a file, to be sent with a message by its id.
@@ -189,11 +187,11 @@ pub struct Known {
 #[serde(rename_all = "camelCase")]
 pub struct Family {
     #[serde(flatten)]
-    attachment: Attachment,
+    attachment: AttachmentJson,
     /// What it was made from, the original first.
-    ancestors: Vec<Attachment>,
+    ancestors: Vec<AttachmentJson>,
     /// What was made from it, newest first.
-    children: Vec<Attachment>,
+    children: Vec<AttachmentJson>,
 }
 
 /// No chain of edits is this long.
@@ -220,8 +218,8 @@ pub async fn metadata(
     }
     let attachment = Family {
         attachment: (&file).into(),
-        ancestors: ancestors.iter().map(shapes::Attachment::from).collect(),
-        children: children.iter().map(shapes::Attachment::from).collect(),
+        ancestors: ancestors.iter().map(AttachmentJson::from).collect(),
+        children: children.iter().map(AttachmentJson::from).collect(),
     };
     Ok(axum::Json(Known { success: true, attachment }))
 }

@@ -4,13 +4,13 @@
 use super::{
     history::{etag, files_of},
     sessions::entered,
-    shapes::{self, Attachment, Entry, EntryRole},
 };
 use crate::{
     access::{Pass, Viewer},
     agent::{Progress, TurnEvent},
     domain::{self, Conversation, Message, MessageId, SessionId, TurnId, TurnState},
     store::{Detail, StoreError},
+    transfer::json::{AttachmentJson, EntryRole, HistoryEntry, entries_of},
     web::{
         Site,
         extract::{Path, Query},
@@ -128,7 +128,7 @@ struct Watcher {
 struct Made<'a> {
     turn_id: Option<Uuid>,
     internal_id: i64,
-    attachments: &'a [Attachment],
+    attachments: &'a [AttachmentJson],
 }
 
 impl Watcher {
@@ -225,7 +225,7 @@ impl Watcher {
     async fn tell_message(&mut self, message: &Message, files: &[domain::Attachment]) -> Result<(), Over> {
         let id = Some(message.internal_id);
         let turn_id = message.turn_id.map(|id| id.0);
-        let mut entries = shapes::entries(message, files, Detail::WithTools);
+        let mut entries = entries_of(message, files, Detail::WithTools);
         let Some(entry) = entries.pop() else { return Ok(()) };
         // The id comes with the last event of a row, so that a break in between loses none.
         for earlier in entries {
@@ -244,7 +244,7 @@ impl Watcher {
         }
     }
 
-    async fn tell_end(&mut self, message: &Message, entry: Entry) -> Result<(), Over> {
+    async fn tell_end(&mut self, message: &Message, entry: HistoryEntry) -> Result<(), Over> {
         if self.followed.as_ref().is_some_and(|followed| Some(followed.turn) == message.turn_id) {
             self.followed = None;
         }

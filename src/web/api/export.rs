@@ -3,9 +3,9 @@
 use super::sessions::entered;
 use crate::{
     access::Viewer,
+    transfer::export::{Export, ExportError, ExportJson, Format},
     web::{
         Site,
-        export::{Export, ExportError, Exported, Format},
         extract::{Path, Query},
         problem::{Problem, Usual},
         serving::saved_as,
@@ -45,7 +45,7 @@ impl From<ExportError> for Problem {
     params(("session_id" = Uuid, Path), Wanted),
     responses(
         (status = 200, content(
-            (Exported = "application/json"), (String = "text/markdown"), (Vec<u8> = "application/zip")),
+            (ExportJson = "application/json"), (String = "text/markdown"), (Vec<u8> = "application/zip")),
             headers(("Content-Disposition" = String))),
         Usual))]
 pub async fn export(
@@ -55,7 +55,7 @@ pub async fn export(
     Query(wanted): Query<Wanted>,
 ) -> Result<([(HeaderName, String); 3], impl IntoResponse), Problem> {
     let (session, _) = entered(&viewer, &site.store, id).await?;
-    let export = Export::of(&site.store, session).await?;
+    let export = Export::load(&site.store, session).await?;
     let headers = [
         (header::CONTENT_TYPE, wanted.format.media_type().to_owned()),
         (header::CONTENT_DISPOSITION, saved_as(&export.filename(wanted.format))),

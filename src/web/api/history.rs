@@ -1,13 +1,11 @@
 //! What was said in a session, with the tools or without.
 
-use super::{
-    sessions::entered,
-    shapes::{self, Entry},
-};
+use super::sessions::entered;
 use crate::{
     access::Viewer,
     domain::{self, Conversation, Message, MessageId},
     store::{Detail, Store, StoreError},
+    transfer::json::{HistoryEntry, entries_of},
     web::{
         Site,
         extract::{Path, Query},
@@ -50,7 +48,7 @@ impl Wanted {
 pub struct History {
     success: bool,
     thread_id: Uuid,
-    history: Vec<Entry>,
+    history: Vec<HistoryEntry>,
     /// What people and the agent said in all; tools are not counted.
     message_count: i64,
     /// Ask for what came before this, if there may be more.
@@ -105,7 +103,7 @@ pub async fn read(
     let history = History {
         success: true,
         thread_id: session.session_id.0,
-        history: messages.iter().flat_map(|message| shapes::entries(message, &files, detail)).collect(),
+        history: messages.iter().flat_map(|message| entries_of(message, &files, detail)).collect(),
         message_count: session.message_count,
         next_before: messages.first().filter(|_| full).map(|message| message.internal_id.0),
     };

@@ -7,14 +7,12 @@ use super::{
     sessions::{One, entered, sweep},
 };
 use crate::{
-    access::{Scope, Viewer},
-    domain::Session,
-    store::Change,
+    access::Viewer,
+    transfer::import::{ImportError, Importer},
     web::{
         Site,
         extract::{Json, Path},
-        import,
-        problem::{Changing, Problem, Reading, Usual},
+        problem::{Changing, Problem, Reading, Usual, Wrong},
     },
 };
 use axum::{
@@ -114,7 +112,7 @@ pub async fn replace(
 ) -> Result<([(HeaderName, String); 1], axum::Json<History>), Problem> {
     let (session, scope) = entered(&viewer, &site.store, id).await?;
     seen(&headers, &session)?;
-    put(&site, &viewer, (&session, &scope), &body).await?;
+    site.importer(&viewer).replace_history(&session, &scope, &body).await?;
     site.turns.changed(&session.conversation);
     sweep(&site).await;
     let (now, _) = entered(&viewer, &site.store, id).await?;
@@ -122,21 +120,28 @@ pub async fn replace(
     Ok((state_after(&session), history))
 }
 
-async fn put(
-    site: &Site,
-    viewer: &Viewer,
-    (session, scope): (&Session, &Scope),
-    body: &Value,
-) -> Result<(), Problem> {
-    let new = import::read(site, viewer, (session, scope), body).await?;
-    match site.store.replace_history(&new).await? {
-        Change::Made => Ok(()),
-        Change::Missing => Err(Problem::not_found("session")),
-        Change::Stale => Err(stale()),
-        Change::Busy => {
-            let why = "A turn of this session waits or runs. Cancel it, or try again when it is over.";
-            Err(Problem::new(StatusCode::CONFLICT, why))
+impl From<ImportError> for Problem {
+    fn from(error: ImportError) -> Self {
+        match error {
+            ImportError::Invalid(errors) => Self::all_wrong(errors.into_iter().map(Wrong::from).collect()),
+            ImportError::Unreadable(detail) => Self::invalid(detail),
+            ImportError::Missing => Self::not_found("session"),
+            ImportError::Stale => stale(),
+            ImportError::Busy => {
+                let detail = "A turn of this session waits or runs. Cancel it, or try again when it is over.";
+                Self::new(StatusCode::CONFLICT, detail)
+            }
+            ImportError::Store(error) => error.into(),
+            ImportError::Attachment(error) => error.into(),
+            ImportError::Render(error) => error.into(),
+            ImportError::Json(error) => Self::ours("an import", &error),
         }
+    }
+}
+
+impl Site {
+    fn importer<'a>(&'a self, viewer: &'a Viewer) -> Importer<'a> {
+        Importer { prints: &self.prints, viewer, exclusive_tags: &self.exclusive_tags }
     }
 }
 
@@ -158,19 +163,6 @@ pub async fn import_session(
     form: Result<Multipart, MultipartRejection>,
 ) -> Result<(StatusCode, axum::Json<One>), Problem> {
     let file = only_file(form).await?;
-    let session = site.store.open_session(&viewer.user, "").await?;
-    let brought = async {
-        let (session, scope) = entered(&viewer, &site.store, session.session_id.0).await?;
-        let history = import::unpack(&site, &scope, file.bytes).await?;
-        put(&site, &viewer, (&session, &scope), &history).await?;
-        Ok(entered(&viewer, &site.store, session.session_id.0).await?.0)
-    };
-    match brought.await {
-        Ok(session) => Ok((StatusCode::CREATED, One::of(session))),
-        Err(problem) => {
-            site.store.delete_session(session.session_id).await?;
-            sweep(&site).await;
-            Err(problem)
-        }
-    }
+    let session = site.importer(&viewer).import_session(file.bytes).await?;
+    Ok((StatusCode::CREATED, One::of(session)))
 }

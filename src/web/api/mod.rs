@@ -8,7 +8,6 @@ mod history;
 mod import;
 pub mod messages;
 mod sessions;
-pub mod shapes;
 mod tokens;
 
 use super::{Site, problem};

@@ -1,10 +1,10 @@
 //! Sessions: list, begin, rename, delete.
 
-use super::shapes::Session;
 use crate::{
     access::{Scope, Viewer},
     domain::{self, SessionId, UserId},
     store::{SessionFilter, Store},
+    transfer::json::SessionJson,
     web::{
         Site,
         extract::{Object, Path, Query},
@@ -55,7 +55,7 @@ fn usual_limit() -> i64 {
 #[serde(rename_all = "camelCase")]
 pub struct Listed {
     success: bool,
-    sessions: Vec<Session>,
+    sessions: Vec<SessionJson>,
     /// How many there are in all.
     total_count: i64,
 }
@@ -63,7 +63,7 @@ pub struct Listed {
 #[derive(Serialize, ToSchema)]
 pub struct One {
     success: bool,
-    session: Session,
+    session: SessionJson,
 }
 
 impl One {
@@ -114,7 +114,7 @@ pub async fn list(
         ..viewer.sees()
     };
     let list = site.store.sessions(&filter, wanted.limit, wanted.offset).await?;
-    let sessions = list.sessions.into_iter().map(Session::from).collect();
+    let sessions = list.sessions.into_iter().map(SessionJson::from).collect();
     Ok(axum::Json(Listed { success: true, sessions, total_count: list.total }))
 }
 

@@ -1,15 +1,14 @@
-//! A session as a person takes it away: JSON that can be imported again, Markdown to read, or both with all files.
-//! Nothing here is about HTTP; the command line exports by the same code.
+//! Exports a session: JSON that can be imported again, Markdown to read, or a zip of both with all files.
 
 mod archive;
+mod filenames;
 mod markdown;
-mod names;
 #[cfg(test)]
 mod tests;
 
 pub use archive::ExportError;
 
-use super::api::shapes::{self, Attachment, Entry};
+use super::json::{self, AttachmentJson, HistoryEntry, SessionJson};
 use crate::{
     attachments::markers,
     domain::{self, AttachmentId, Message, Role, Session, Target},
@@ -62,103 +61,105 @@ impl FromStr for Format {
     }
 }
 
-/// A session with all that belongs to it, as it was at one moment.
+/// A session with its messages and files, as read at one moment.
 pub struct Export {
     session: Session,
     messages: Vec<Message>,
-    files: Vec<File>,
-    at: DateTime<Utc>,
+    files: Vec<ExportFile>,
+    exported_at: DateTime<Utc>,
 }
 
-/// A file, and what it is called in an archive.
-pub struct File {
+/// A file and its path in an archive.
+pub struct ExportFile {
     pub attachment: domain::Attachment,
     pub path: String,
 }
 
-/// What goes out as JSON: the question, the answer, and everything in between.
+/// The exported JSON: the question, the answer, and everything in between.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Exported {
-    /// What was asked first.
+#[schema(as = Exported)]
+pub struct ExportJson {
+    /// The first message of a user.
     question: String,
-    /// What was answered last.
+    /// The last answer.
     answer: String,
-    session: shapes::Session,
-    history: Vec<Entry>,
-    attachments: Vec<ExportedFile>,
+    session: SessionJson,
+    history: Vec<HistoryEntry>,
+    attachments: Vec<ExportedFileJson>,
     exported_at: DateTime<Utc>,
     version: u32,
 }
 
 #[derive(Serialize, ToSchema)]
-pub struct ExportedFile {
+#[schema(as = ExportedFile)]
+pub struct ExportedFileJson {
     #[serde(flatten)]
-    attachment: Attachment,
-    /// Its place in the archive, if there is one.
+    attachment: AttachmentJson,
+    /// Its path in the archive, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
 }
 
-/// Whether the files come with it.
+/// Whether the archive holds the files, too.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Files {
-    Apart,
-    Beside,
+enum FilePaths {
+    Omitted,
+    Included,
 }
 
 impl Export {
-    pub async fn of(store: &Store, session: Session) -> Result<Self, StoreError> {
+    pub async fn load(store: &Store, session: Session) -> Result<Self, StoreError> {
         let mut messages =
             store.messages_of_session(session.session_id, None, None, Detail::WithTools).await?;
         let mut seen = HashSet::new();
         let ids: Vec<AttachmentId> =
-            messages.iter().flat_map(named_by).filter(|id| seen.insert(*id)).collect();
+            messages.iter().flat_map(files_named_by).filter(|id| seen.insert(*id)).collect();
         let files = store.attachments(&session.conversation, &ids).await?;
         for reply in messages.iter_mut().filter_map(|message| message.body.reply.as_mut()) {
-            // A reply may outlive the file it points at; whoever imports it could not tell what is meant.
+            // The file of a reply may be deleted; an import would refuse the unknown id.
             reply.attachment =
                 reply.attachment.filter(|id| files.iter().any(|file| file.attachment_id == *id));
         }
-        let files = files.into_iter().enumerate().map(|(at, attachment)| {
-            let path = names::file(at + 1, &attachment.filename);
-            File { attachment, path }
+        let files = files.into_iter().enumerate().map(|(index, attachment)| {
+            let path = filenames::archive_path(index + 1, &attachment.filename);
+            ExportFile { attachment, path }
         });
-        Ok(Self { files: files.collect(), session, messages, at: Utc::now() })
+        Ok(Self { files: files.collect(), session, messages, exported_at: Utc::now() })
     }
 
-    /// A name to save it under.
+    /// The name to save it under.
     pub fn filename(&self, format: Format) -> String {
-        let title = names::title(&self.session.title);
+        let title = filenames::title_prefix(&self.session.title);
         let id: String = self.session.session_id.to_string().chars().take(8).collect();
         format!("photothread-{title}{id}.{}", format.extension())
     }
 
     pub fn json(&self) -> Result<Vec<u8>, serde_json::Error> {
-        serde_json::to_vec_pretty(&self.exported(Files::Apart))
+        serde_json::to_vec_pretty(&self.to_json(FilePaths::Omitted))
     }
 
     pub fn markdown(&self) -> String {
-        markdown::of(self)
+        markdown::render(self)
     }
 
-    /// A zip with the JSON, the Markdown and every file once, made as it is read: one file at a time is in memory.
+    /// Streams a zip with the JSON, the Markdown and each file once. Holds one file in memory at a time.
     pub fn archive(
         self,
         prints: Prints,
     ) -> Result<impl Stream<Item = Result<Bytes, ExportError>> + Send, ExportError> {
-        archive::of(self, prints)
+        archive::stream(self, prints)
     }
 
-    fn exported(&self, files: Files) -> Exported {
+    fn to_json(&self, paths: FilePaths) -> ExportJson {
         let said = |message: Option<&Message>| message.map(markers::said).unwrap_or_default();
         let known: Vec<domain::Attachment> = self.files.iter().map(|file| file.attachment.clone()).collect();
-        let entries = |message: &Message| shapes::entries(message, &known, Detail::WithTools);
-        let exported = |file: &File| ExportedFile {
+        let entries = |message: &Message| json::entries_of(message, &known, Detail::WithTools);
+        let exported = |file: &ExportFile| ExportedFileJson {
             attachment: (&file.attachment).into(),
-            file: (files == Files::Beside).then(|| file.path.clone()),
+            file: (paths == FilePaths::Included).then(|| file.path.clone()),
         };
-        Exported {
+        ExportJson {
             question: said(self.messages.iter().find(|message| message.role == Role::User)),
             answer: said(
                 self.messages.iter().rfind(|message| message.role == Role::Assistant && message.is_said()),
@@ -166,18 +167,18 @@ impl Export {
             session: self.session.clone().into(),
             history: self.messages.iter().flat_map(entries).collect(),
             attachments: self.files.iter().map(exported).collect(),
-            exported_at: self.at,
+            exported_at: self.exported_at,
             version: 1,
         }
     }
 
-    fn path_of(&self, id: AttachmentId) -> Option<&File> {
+    fn file(&self, id: AttachmentId) -> Option<&ExportFile> {
         self.files.iter().find(|file| file.attachment.attachment_id == id)
     }
 }
 
-/// The files a message carries, those it refers to, and the one it replies to.
-fn named_by(message: &Message) -> Vec<AttachmentId> {
+/// The files that a message carries, refers to and replies to.
+fn files_named_by(message: &Message) -> Vec<AttachmentId> {
     let referred = message.refs.iter().filter_map(|reference| match reference.target() {
         Target::Attachment(id) => Some(id),
         _ => None,

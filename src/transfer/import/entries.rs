@@ -1,22 +1,21 @@
-//! One entry at a time: JSON as somebody sent it, to what it says. Names and types are checked here, and what a field
-//! may hold; whether the entries fit together is not.
+//! Parses entries one by one: field names, types and limits. `plan` checks whether the entries fit together.
 
-use super::Wrongs;
+use super::error::EntryErrors;
 use crate::{
     domain::{
         AttachmentId, Reference, TurnId,
         annotation::{self, Flaw, short_text},
     },
-    web::api::shapes::EntryRole,
+    transfer::json::EntryRole,
 };
 use chrono::{DateTime, Datelike as _, Utc};
 use serde_json::{Map, Value};
 use std::str::FromStr;
 
-const LONGEST_CONTENT: usize = 200_000;
-const MOST_FILES: usize = 100;
-const LONGEST_NAME: usize = 200;
-const LONGEST_NOTE: usize = 20_000;
+const MAX_CONTENT_CHARS: usize = 200_000;
+const MAX_FILES: usize = 100;
+const MAX_NAME_CHARS: usize = 200;
+const MAX_NOTE_CHARS: usize = 20_000;
 
 const FIELDS: [&str; 18] = [
     "role",
@@ -38,8 +37,8 @@ const FIELDS: [&str; 18] = [
     "durationMs",
     "usage",
 ];
-/// What GET tells of a file; its id is what counts.
-const FILE: [&str; 13] = [
+/// Fields of an attachment in the reply of GET. Only the id is used.
+const FILE_FIELDS: [&str; 13] = [
     "attachmentId",
     "filename",
     "mimeType",
@@ -55,75 +54,83 @@ const FILE: [&str; 13] = [
     "recipe",
 ];
 
-/// Left out, null, or a value: on a row that stays, what is left out stays, and null clears.
-pub type Stated<T> = Option<Option<T>>;
+/// Left out, null, or a value. On a stored row, a field that is left out keeps its value and null clears it.
+pub type Patch<T> = Option<Option<T>>;
 
-/// One entry as it was given.
+/// One parsed entry.
 #[derive(Debug, Clone)]
-pub struct Given {
-    pub at: usize,
+pub struct ImportedEntry {
+    /// Its position in the list, for errors.
+    pub index: usize,
     pub role: EntryRole,
-    /// Of a call, what was said with it.
+    /// For a tool call, the text that came with it.
     pub content: String,
-    pub call: Option<Call>,
+    pub call: Option<ImportedCall>,
     pub internal_id: Option<i64>,
     pub timestamp: Option<DateTime<Utc>>,
     pub turn_id: Option<TurnId>,
-    pub agent_id: Stated<String>,
+    pub agent_id: Patch<String>,
     pub tool_call_id: Option<String>,
     pub tool_name: Option<String>,
     pub attachments: Option<Vec<AttachmentId>>,
     pub refs: Option<Vec<Reference>>,
     pub tags: Option<Vec<String>>,
-    pub reply: Stated<Reply>,
-    pub album_id: Stated<String>,
-    pub note: Stated<String>,
+    pub reply: Patch<ImportedReply>,
+    pub album_id: Patch<String>,
+    pub note: Patch<String>,
     pub failed: Option<bool>,
-    pub duration_ms: Stated<i64>,
-    /// By the names the history keeps it under.
-    pub usage: Stated<Map<String, Value>>,
+    pub duration_ms: Patch<i64>,
+    /// Keyed by the names that the store uses.
+    pub usage: Patch<Map<String, Value>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Call {
+pub struct ImportedCall {
     pub name: String,
     pub arguments: Value,
+    /// Whether text came with the call.
     pub said: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reply {
+pub struct ImportedReply {
     pub internal_id: Option<i64>,
     pub attachment: Option<AttachmentId>,
     pub quote: Option<String>,
 }
 
-pub fn entries(given: &[Value], exclusive: &[String], wrong: &mut Wrongs) -> Vec<Given> {
-    let mut read = Vec::new();
-    for (at, entry) in given.iter().enumerate() {
+pub fn parse_all(
+    entries: &[Value],
+    exclusive_tags: &[String],
+    errors: &mut EntryErrors,
+) -> Vec<ImportedEntry> {
+    let mut parsed = Vec::new();
+    for (index, entry) in entries.iter().enumerate() {
         match entry {
-            Value::Object(fields) => read.extend(Reader { at, fields, wrong }.entry(exclusive)),
-            _ => wrong.add(at, "entry", "must be an object with `role` and `content`"),
+            Value::Object(fields) => {
+                parsed.extend(EntryParser { index, fields, errors }.parse(exclusive_tags));
+            }
+            _ => errors.add(index, "entry", "must be an object with `role` and `content`"),
         }
     }
-    read
+    parsed
 }
 
-struct Reader<'a> {
-    at: usize,
+struct EntryParser<'a> {
+    index: usize,
     fields: &'a Map<String, Value>,
-    wrong: &'a mut Wrongs,
+    errors: &'a mut EntryErrors,
 }
 
-impl Reader<'_> {
-    fn wrong(&mut self, field: &str, detail: impl Into<String>) {
-        self.wrong.add(self.at, field, detail);
+impl EntryParser<'_> {
+    fn error(&mut self, field: &str, detail: impl Into<String>) {
+        self.errors.add(self.index, field, detail);
     }
 
-    fn entry(mut self, exclusive: &[String]) -> Option<Given> {
+    fn parse(mut self, exclusive_tags: &[String]) -> Option<ImportedEntry> {
         for name in self.fields.keys().filter(|name| !FIELDS.contains(&name.as_str())) {
             let why = format!("is not a field of an entry; those are {}", FIELDS.join(", "));
-            self.wrong.add(self.at, name, why);
+            self.errors.add(self.index, name, why);
         }
         let role = self.role();
         let content = self.content();
@@ -135,37 +142,37 @@ impl Reader<'_> {
             }
             _ => (None, content),
         };
-        self.check_meaning(role);
-        let tool_call_id = self.text("tool_call_id", LONGEST_NAME).flatten();
+        self.check_fields_of_role(role);
+        let tool_call_id = self.text("tool_call_id", MAX_NAME_CHARS).flatten();
         let is_tool = matches!(role, EntryRole::ToolCall | EntryRole::Tool);
         if is_tool && tool_call_id.as_deref().unwrap_or_default().is_empty() {
-            self.wrong("tool_call_id", "is missing: it tells which result belongs to which call");
+            self.error("tool_call_id", "is missing: it tells which result belongs to which call");
         }
-        let tool_name = self.text("tool_name", LONGEST_NAME).flatten();
+        let tool_name = self.text("tool_name", MAX_NAME_CHARS).flatten();
         if let (Some(call), Some(name)) = (&call, &tool_name)
             && call.name != *name
         {
             let why = format!("is not the name in the content, {:?}", call.name);
-            self.wrong("tool_name", why);
+            self.error("tool_name", why);
         }
-        let (refs, tags) = self.annotations(exclusive);
-        Some(Given {
-            at: self.at,
+        let (refs, tags) = self.annotations(exclusive_tags);
+        Some(ImportedEntry {
+            index: self.index,
             role,
             content,
             call,
             internal_id: self.integer("internalId").flatten(),
             timestamp: self.timestamp(),
             turn_id: self.parsed("turnId", "a turn's id, a UUID"),
-            agent_id: self.text("agent_id", LONGEST_NAME),
+            agent_id: self.text("agent_id", MAX_NAME_CHARS),
             tool_call_id,
             tool_name,
             attachments: self.attachments(),
             refs,
             tags,
             reply: self.reply(),
-            album_id: self.text("albumId", LONGEST_NAME),
-            note: self.text("note", LONGEST_NOTE),
+            album_id: self.text("albumId", MAX_NAME_CHARS),
+            note: self.text("note", MAX_NOTE_CHARS),
             failed: self.flag("failed"),
             duration_ms: self.integer("durationMs"),
             usage: self.usage(),
@@ -179,7 +186,7 @@ impl Reader<'_> {
             Some("tool_call") => EntryRole::ToolCall,
             Some("tool") => EntryRole::Tool,
             _ => {
-                self.wrong("role", "must be user, assistant, tool_call or tool");
+                self.error("role", "must be user, assistant, tool_call or tool");
                 return None;
             }
         };
@@ -187,72 +194,72 @@ impl Reader<'_> {
     }
 
     fn content(&mut self) -> Option<String> {
-        let mut read = |name: &str| match short_text(self.fields.get(name), LONGEST_CONTENT) {
+        let mut read = |name: &str| match short_text(self.fields.get(name), MAX_CONTENT_CHARS) {
             Ok(text) => text,
             Err(why) => {
-                self.wrong.add(self.at, name, why);
-                // Said already; it is not missing, too.
+                self.errors.add(self.index, name, why);
+                // Already an error: do not report it as missing, too.
                 Some(String::new())
             }
         };
         match (read("content"), read("msg")) {
             (Some(content), Some(msg)) if content != msg => {
-                self.wrong("msg", "says something else than `content`; send one of them");
+                self.error("msg", "says something else than `content`; send one of them");
                 None
             }
             (Some(text), _) | (None, Some(text)) => Some(text),
             (None, None) => {
-                self.wrong("content", "is missing; it may be empty, and may be called `msg`");
+                self.error("content", "is missing; it may be empty, and may be called `msg`");
                 None
             }
         }
     }
 
-    /// A call and what was said with it.
-    fn call(&mut self, content: &str) -> Option<(Call, String)> {
+    /// A tool call and the text that came with it.
+    fn call(&mut self, content: &str) -> Option<(ImportedCall, String)> {
         let field = if self.fields.contains_key("content") { "content" } else { "msg" };
         let Ok(Value::Object(inner)) = serde_json::from_str(content) else {
-            self.wrong(field, "of a tool_call must be JSON: {\"name\": …, \"arguments\": …}");
+            self.error(field, "of a tool_call must be JSON: {\"name\": …, \"arguments\": …}");
             return None;
         };
         if let Some(unknown) =
             inner.keys().find(|name| !["name", "arguments", "said"].contains(&name.as_str()))
         {
-            self.wrong(
+            self.error(
                 &format!("{field}.{unknown}"),
                 "is not part of a call; those are name, arguments, said",
             );
             return None;
         }
         let name = match inner.get("name").and_then(Value::as_str) {
-            Some(name) if !name.is_empty() && name.chars().count() <= LONGEST_NAME => name.to_owned(),
+            Some(name) if !name.is_empty() && name.chars().count() <= MAX_NAME_CHARS => name.to_owned(),
             _ => {
-                self.wrong(&format!("{field}.name"), "must be the name of a tool");
+                self.error(&format!("{field}.name"), "must be the name of a tool");
                 return None;
             }
         };
         let Some(arguments) = inner.get("arguments") else {
-            self.wrong(&format!("{field}.arguments"), "is missing; {} is none");
+            self.error(&format!("{field}.arguments"), "is missing; {} is none");
             return None;
         };
         if has_nul(arguments) {
-            self.wrong(&format!("{field}.arguments"), "must not contain the NUL character");
+            self.error(&format!("{field}.arguments"), "must not contain the NUL character");
             return None;
         }
-        let said = match short_text(inner.get("said"), LONGEST_CONTENT) {
+        let said = match short_text(inner.get("said"), MAX_CONTENT_CHARS) {
             Ok(said) => said,
             Err(why) => {
-                self.wrong(&format!("{field}.said"), why);
+                self.error(&format!("{field}.said"), why);
                 return None;
             }
         };
-        let call = Call { name, arguments: arguments.clone(), said: said.is_some() };
+        let call = ImportedCall { name, arguments: arguments.clone(), said: said.is_some() };
         Some((call, said.unwrap_or_default()))
     }
 
-    /// A field that says nothing on an entry of this role would be lost.
-    fn check_meaning(&mut self, role: EntryRole) {
-        let means: &[(&str, &[EntryRole])] = {
+    /// A field that has no meaning for this role would be lost, so it is an error.
+    fn check_fields_of_role(&mut self, role: EntryRole) {
+        let allowed: &[(&str, &[EntryRole])] = {
             use EntryRole::{Assistant, Tool, ToolCall, User};
             &[
                 ("turnId", &[Assistant, ToolCall, Tool]),
@@ -264,33 +271,33 @@ impl Reader<'_> {
                 ("usage", &[Assistant, ToolCall, Tool]),
             ]
         };
-        for (name, roles) in means.iter().filter(|(_, roles)| !roles.contains(&role)) {
-            let says_nothing = |value: &Value| value.is_null() || *value == false;
-            if self.fields.get(*name).is_some_and(|value| !says_nothing(value)) {
-                let words: Vec<&str> = roles.iter().map(|role| role.word()).collect();
-                self.wrong(name, format!("means nothing here; it is for {}", words.join(", ")));
+        for (name, roles) in allowed.iter().filter(|(_, roles)| !roles.contains(&role)) {
+            let is_unset = |value: &Value| value.is_null() || *value == false;
+            if self.fields.get(*name).is_some_and(|value| !is_unset(value)) {
+                let words: Vec<&str> = roles.iter().map(|role| role.as_str()).collect();
+                self.error(name, format!("means nothing here; it is for {}", words.join(", ")));
             }
         }
     }
 
-    fn text(&mut self, name: &str, most: usize) -> Stated<String> {
+    fn text(&mut self, name: &str, max_chars: usize) -> Patch<String> {
         let given = self.fields.get(name)?;
-        match short_text(Some(given), most) {
+        match short_text(Some(given), max_chars) {
             Ok(text) => Some(text),
             Err(why) => {
-                self.wrong(name, why);
+                self.error(name, why);
                 None
             }
         }
     }
 
-    fn integer(&mut self, name: &str) -> Stated<i64> {
+    fn integer(&mut self, name: &str) -> Patch<i64> {
         match self.fields.get(name)? {
             Value::Null => Some(None),
             value => match value.as_i64().filter(|number| *number >= 0) {
                 Some(number) => Some(Some(number)),
                 None => {
-                    self.wrong(name, "must be a whole number, not below 0");
+                    self.error(name, "must be a whole number, not below 0");
                     None
                 }
             },
@@ -302,7 +309,7 @@ impl Reader<'_> {
             Value::Bool(flag) => Some(*flag),
             Value::Null => Some(false),
             _ => {
-                self.wrong(name, "must be true or false");
+                self.error(name, "must be true or false");
                 None
             }
         }
@@ -314,7 +321,7 @@ impl Reader<'_> {
         let time =
             time.map(|time| time.with_timezone(&Utc)).filter(|time| (1970..=9999).contains(&time.year()));
         if time.is_none() {
-            self.wrong("timestamp", "must be a time such as 2026-01-31T12:00:00Z (RFC 3339)");
+            self.error("timestamp", "must be a time such as 2026-01-31T12:00:00Z (RFC 3339)");
         }
         time
     }
@@ -323,31 +330,31 @@ impl Reader<'_> {
         let given = self.fields.get(name).filter(|value| !value.is_null())?;
         let parsed = given.as_str().and_then(|text| text.parse().ok());
         if parsed.is_none() {
-            self.wrong(name, format!("must be {what}"));
+            self.error(name, format!("must be {what}"));
         }
         parsed
     }
 
-    fn annotations(&mut self, exclusive: &[String]) -> (Option<Vec<Reference>>, Option<Vec<String>>) {
+    fn annotations(&mut self, exclusive_tags: &[String]) -> (Option<Vec<Reference>>, Option<Vec<String>>) {
         let refs = self.fields.get("refs").map(annotation::refs);
-        let tags = self.fields.get("tags").map(|given| annotation::tags(given, exclusive));
-        let refs = refs.map(|read| read.unwrap_or_else(|flaws| self.all_wrong(flaws)));
-        (refs, tags.map(|read| read.unwrap_or_else(|flaws| self.all_wrong(flaws))))
+        let tags = self.fields.get("tags").map(|given| annotation::tags(given, exclusive_tags));
+        let refs = refs.map(|read| read.unwrap_or_else(|flaws| self.reject(flaws)));
+        (refs, tags.map(|read| read.unwrap_or_else(|flaws| self.reject(flaws))))
     }
 
-    fn all_wrong<T>(&mut self, flaws: Vec<Flaw>) -> Vec<T> {
-        self.wrong.add_all(self.at, flaws);
+    fn reject<T>(&mut self, flaws: Vec<Flaw>) -> Vec<T> {
+        self.errors.add_all(self.index, flaws);
         Vec::new()
     }
 
     fn attachments(&mut self) -> Option<Vec<AttachmentId>> {
         let items = match self.fields.get("attachments")? {
             Value::Null => return Some(Vec::new()),
-            Value::Array(items) if items.len() <= MOST_FILES => items,
+            Value::Array(items) if items.len() <= MAX_FILES => items,
             _ => {
-                self.wrong(
+                self.error(
                     "attachments",
-                    format!("must be a list of at most {MOST_FILES} attachments or ids"),
+                    format!("must be a list of at most {MAX_FILES} attachments or ids"),
                 );
                 return None;
             }
@@ -355,9 +362,9 @@ impl Reader<'_> {
         let mut ids = Vec::new();
         for (at, item) in items.iter().enumerate() {
             if let Value::Object(file) = item
-                && let Some(unknown) = file.keys().find(|name| !FILE.contains(&name.as_str()))
+                && let Some(unknown) = file.keys().find(|name| !FILE_FIELDS.contains(&name.as_str()))
             {
-                self.wrong(&format!("attachments[{at}].{unknown}"), "is not a field of an attachment");
+                self.error(&format!("attachments[{at}].{unknown}"), "is not a field of an attachment");
                 continue;
             }
             let id = match item {
@@ -366,7 +373,7 @@ impl Reader<'_> {
             };
             match id.and_then(|id| id.parse().ok()) {
                 Some(id) => ids.push(id),
-                None => self.wrong(
+                None => self.error(
                     &format!("attachments[{at}]"),
                     "must be an attachment's id, or have `attachmentId`",
                 ),
@@ -375,19 +382,19 @@ impl Reader<'_> {
         Some(ids)
     }
 
-    fn reply(&mut self) -> Stated<Reply> {
+    fn reply(&mut self) -> Patch<ImportedReply> {
         let inner = match self.fields.get("replyTo")? {
             Value::Null => return Some(None),
             Value::Object(inner) => inner,
             _ => {
-                self.wrong("replyTo", "must be an object: internalId, attachmentId, quote");
+                self.error("replyTo", "must be an object: internalId, attachmentId, quote");
                 return None;
             }
         };
         for name in
             inner.keys().filter(|name| !["internalId", "attachmentId", "quote"].contains(&name.as_str()))
         {
-            self.wrong(
+            self.error(
                 &format!("replyTo.{name}"),
                 "is not part of a reply; those are internalId, attachmentId, quote",
             );
@@ -396,55 +403,60 @@ impl Reader<'_> {
         let internal_id = present("internalId").map(Value::as_i64);
         let attachment = present("attachmentId").map(|id| id.as_str().and_then(|id| id.parse().ok()));
         if internal_id == Some(None) {
-            self.wrong("replyTo.internalId", "must be the internalId of an earlier entry");
+            self.error("replyTo.internalId", "must be the internalId of an earlier entry");
         }
         if attachment == Some(None) {
-            self.wrong("replyTo.attachmentId", "must be an attachment's id");
+            self.error("replyTo.attachmentId", "must be an attachment's id");
         }
-        let quote = match short_text(inner.get("quote"), LONGEST_NOTE) {
+        let quote = match short_text(inner.get("quote"), MAX_NOTE_CHARS) {
             Ok(quote) => quote,
             Err(why) => {
-                self.wrong("replyTo.quote", why);
+                self.error("replyTo.quote", why);
                 None
             }
         };
-        Some(Some(Reply { internal_id: internal_id.flatten(), attachment: attachment.flatten(), quote }))
+        Some(Some(ImportedReply {
+            internal_id: internal_id.flatten(),
+            attachment: attachment.flatten(),
+            quote,
+        }))
     }
 
-    fn usage(&mut self) -> Stated<Map<String, Value>> {
+    fn usage(&mut self) -> Patch<Map<String, Value>> {
         let inner = match self.fields.get("usage")? {
             Value::Null => return Some(None),
             Value::Object(inner) => inner,
             _ => {
-                self.wrong("usage", "must be an object: model, inputTokens, outputTokens, costUsd");
+                self.error("usage", "must be an object: model, inputTokens, outputTokens, costUsd");
                 return None;
             }
         };
         let mut usage = Map::new();
         for (name, value) in inner {
             let count = value.as_i64().is_some_and(|count| count >= 0);
-            let (kept, fine, what) = match name.as_str() {
+            let (stored_name, valid, detail) = match name.as_str() {
                 "model" => {
-                    let fine =
-                        value.as_str().is_some_and(|name| name.len() <= LONGEST_NAME && !name.contains('\0'));
-                    ("model", fine, "must be the name of a model")
+                    let valid = value
+                        .as_str()
+                        .is_some_and(|name| name.len() <= MAX_NAME_CHARS && !name.contains('\0'));
+                    ("model", valid, "must be the name of a model")
                 }
                 "inputTokens" => ("input_tokens", count, "must be a whole number, not below 0"),
                 "outputTokens" => ("output_tokens", count, "must be a whole number, not below 0"),
                 "costUsd" => {
-                    let fine = value.as_f64().is_some_and(|cost| cost >= 0.0);
-                    ("cost_usd", fine, "must be a number, not below 0")
+                    let valid = value.as_f64().is_some_and(|cost| cost >= 0.0);
+                    ("cost_usd", valid, "must be a number, not below 0")
                 }
                 _ => ("", false, "is not part of usage; those are model, inputTokens, outputTokens, costUsd"),
             };
-            if fine {
-                usage.insert(kept.to_owned(), value.clone());
-            } else if !value.is_null() || kept.is_empty() {
-                self.wrong(&format!("usage.{name}"), what);
+            if valid {
+                usage.insert(stored_name.to_owned(), value.clone());
+            } else if !value.is_null() || stored_name.is_empty() {
+                self.error(&format!("usage.{name}"), detail);
             }
         }
         if !usage.contains_key("model") {
-            self.wrong("usage.model", "is missing");
+            self.error("usage.model", "is missing");
         }
         Some(Some(usage))
     }

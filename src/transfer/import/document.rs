@@ -1,13 +1,13 @@
-//! What a history comes in: a bare list of entries, an export, or what GET answered.
+//! The document around the entries: a bare list, an export, or the reply of `GET /sessions/{id}/history`.
 
 use crate::domain::annotation::Flaw;
 use serde_json::Value;
 
-const MOST_ENTRIES: usize = 10_000;
-const LONGEST_TITLE: usize = 200;
+const MAX_ENTRIES: usize = 10_000;
+const MAX_TITLE_CHARS: usize = 200;
 
-/// Of an export, and of what GET answers.
-const TOP: [&str; 11] = [
+/// Fields of an export and of the reply of GET.
+const FIELDS: [&str; 11] = [
     "history",
     "question",
     "answer",
@@ -20,37 +20,37 @@ const TOP: [&str; 11] = [
     "messageCount",
     "nextBefore",
 ];
-/// What is sent beside the entries.
-pub struct Top<'a> {
+
+pub struct Document<'a> {
     pub entries: &'a [Value],
     pub title: Option<String>,
 }
 
-pub fn read(body: &Value) -> Result<Top<'_>, Flaw> {
-    let (entries, title) = match body {
+pub fn parse(document: &Value) -> Result<Document<'_>, Flaw> {
+    let (entries, title) = match document {
         Value::Array(entries) => (entries, None),
         Value::Object(fields) => {
-            if let Some(unknown) = fields.keys().find(|name| !TOP.contains(&name.as_str())) {
+            if let Some(unknown) = fields.keys().find(|name| !FIELDS.contains(&name.as_str())) {
                 return Err(Flaw::new(unknown, "is not a field of an exported history"));
             }
             if fields.get("version").is_some_and(|version| *version != 1) {
                 return Err(Flaw::new("version", "must be 1, the only one there is"));
             }
             if fields.get("nextBefore").is_some_and(|before| !before.is_null()) {
-                let why = "there is more before this page; read the whole history, without limit";
-                return Err(Flaw::new("nextBefore", why));
+                let detail = "there is more before this page; read the whole history, without limit";
+                return Err(Flaw::new("nextBefore", detail));
             }
             let Some(Value::Array(entries)) = fields.get("history") else {
                 return Err(Flaw::new("history", "must be a list of entries"));
             };
             let title = fields.get("session").and_then(|session| session["title"].as_str());
-            let title = title.map(|title| title.trim().chars().take(LONGEST_TITLE).collect());
+            let title = title.map(|title| title.trim().chars().take(MAX_TITLE_CHARS).collect());
             (entries, title)
         }
         _ => return Err(Flaw::new("history", "must be a list of entries, or an exported history")),
     };
     match entries.len() {
-        0..=MOST_ENTRIES => Ok(Top { entries, title }),
-        _ => Err(Flaw::new("history", format!("must be at most {MOST_ENTRIES} entries"))),
+        0..=MAX_ENTRIES => Ok(Document { entries, title }),
+        _ => Err(Flaw::new("history", format!("must be at most {MAX_ENTRIES} entries"))),
     }
 }

@@ -1,21 +1,21 @@
-//! Names that are safe anywhere, and Markdown that says what was said.
+//! File names are safe on any system; Markdown shows messages as written.
 
 use super::*;
 use crate::domain::{Conversation, MessageId, NewMessage, Reference, SessionId, UserId};
 use proptest::prelude::*;
 
 #[test]
-fn names_in_an_archive_lead_nowhere_else() {
-    assert_eq!(names::file(1, "a b(1).JPG"), "files/1-a_b_1_.JPG");
-    assert_eq!(names::file(2, "../../etc/passwd"), "files/2-_.._etc_passwd");
-    assert_eq!(names::file(3, ""), "files/3-file");
-    assert_eq!(names::file(4, "猫.png"), "files/4-猫.png");
+fn archive_paths_stay_in_their_folder() {
+    assert_eq!(filenames::archive_path(1, "a b(1).JPG"), "files/1-a_b_1_.JPG");
+    assert_eq!(filenames::archive_path(2, "../../etc/passwd"), "files/2-_.._etc_passwd");
+    assert_eq!(filenames::archive_path(3, ""), "files/3-file");
+    assert_eq!(filenames::archive_path(4, "猫.png"), "files/4-猫.png");
     assert_eq!(
-        names::file(5, &format!("{}.png", "x".repeat(300))),
+        filenames::archive_path(5, &format!("{}.png", "x".repeat(300))),
         format!("files/5-{}.png", "x".repeat(80))
     );
-    assert_eq!(names::title("  Cats & dogs! "), "cats-dogs-");
-    assert_eq!(names::title("猫"), "");
+    assert_eq!(filenames::title_prefix("  Cats & dogs! "), "cats-dogs-");
+    assert_eq!(filenames::title_prefix("猫"), "");
 }
 
 fn export(messages: Vec<NewMessage>) -> Export {
@@ -32,10 +32,10 @@ fn export(messages: Vec<NewMessage>) -> Export {
     };
     let row = |(at, body)| Message { internal_id: MessageId(at as i64), body };
     let messages = messages.into_iter().enumerate().map(row).collect();
-    Export { session, messages, files: Vec::new(), at: DateTime::UNIX_EPOCH }
+    Export { session, messages, files: Vec::new(), exported_at: DateTime::UNIX_EPOCH }
 }
 
-fn said(role: Role, words: &str) -> NewMessage {
+fn message(role: Role, words: &str) -> NewMessage {
     let place = Conversation::telegram(1);
     NewMessage {
         timestamp: DateTime::UNIX_EPOCH,
@@ -44,12 +44,12 @@ fn said(role: Role, words: &str) -> NewMessage {
 }
 
 #[test]
-fn a_conversation_reads_well_and_peoples_words_stay_words() {
+fn markdown_escapes_what_people_wrote() {
     let source =
         Reference { url: "https://a.example/<x>".into(), title: Some("[A]".into()), ..Reference::default() };
     let answer =
-        NewMessage { refs: vec![source], tags: vec!["a:b".into()], ..said(Role::Assistant, "**Done.**") };
-    let export = export(vec![said(Role::User, "# make it *pop* <b>\n1. now"), answer]);
+        NewMessage { refs: vec![source], tags: vec!["a:b".into()], ..message(Role::Assistant, "**Done.**") };
+    let export = export(vec![message(Role::User, "# make it *pop* <b>\n1. now"), answer]);
     insta::assert_snapshot!(export.markdown(), @r"
     # A \*title\*
 
@@ -72,8 +72,8 @@ fn a_conversation_reads_well_and_peoples_words_stay_words() {
     ");
 }
 
-/// The words of Markdown as a reader sees them.
-fn read(markdown: &str) -> String {
+/// The text of Markdown as a reader sees it.
+fn rendered_text(markdown: &str) -> String {
     let mut words = String::new();
     for event in pulldown_cmark::Parser::new(markdown) {
         match event {
@@ -89,16 +89,16 @@ fn read(markdown: &str) -> String {
 
 proptest! {
     #[test]
-    fn whatever_people_write_is_read_as_they_wrote_it(words in "[ -~é猫]{1,60}") {
-        let markdown = export(vec![said(Role::User, &words)]).markdown();
+    fn escaped_text_renders_as_written(words in "[ -~é猫]{1,60}") {
+        let markdown = export(vec![message(Role::User, &words)]).markdown();
         let body = markdown.split_once("UTC\n\n## You, 1970-01-01 00:00 UTC\n").unwrap().1;
         let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        prop_assert_eq!(plain(&read(body)), plain(&words));
+        prop_assert_eq!(plain(&rendered_text(body)), plain(&words));
     }
 
     #[test]
-    fn no_name_leads_out_of_its_folder(name in any::<String>()) {
-        let path = names::file(7, &name);
+    fn archive_paths_are_safe_for_any_filename(name in any::<String>()) {
+        let path = filenames::archive_path(7, &name);
         prop_assert!(path.starts_with("files/7-") && path.matches('/').count() == 1, "{}", path);
         prop_assert!(!path.ends_with('.') && !path.contains(['\\', ':', '\0', ' ']), "{}", path);
     }

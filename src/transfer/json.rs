@@ -1,4 +1,4 @@
-//! The JSON that goes out: sessions, entries of a history, files. Names are a contract.
+//! JSON of sessions, history entries and files, as the API and exports write it. Field names are a public contract.
 
 use crate::{
     domain::{self, AttachmentId, InterfaceType, Message, Reference, Role},
@@ -12,7 +12,8 @@ use uuid::Uuid;
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Session {
+#[schema(as = Session)]
+pub struct SessionJson {
     session_id: Uuid,
     user_id: String,
     title: String,
@@ -25,7 +26,7 @@ pub struct Session {
     interface_type: InterfaceType,
 }
 
-impl From<domain::Session> for Session {
+impl From<domain::Session> for SessionJson {
     fn from(session: domain::Session) -> Self {
         Self {
             session_id: session.session_id.0,
@@ -42,7 +43,8 @@ impl From<domain::Session> for Session {
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Attachment {
+#[schema(as = Attachment)]
+pub struct AttachmentJson {
     pub attachment_id: Uuid,
     filename: String,
     /// From the bytes, never from the name.
@@ -61,17 +63,18 @@ pub struct Attachment {
     thumbnail_url: Option<String>,
     /// What it was made from.
     parents: Vec<Uuid>,
-    recipe: Option<Recipe>,
+    recipe: Option<RecipeJson>,
 }
 
 /// How a picture was made from its parents.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-pub struct Recipe {
+#[schema(as = Recipe)]
+pub struct RecipeJson {
     tool: String,
     arguments: Value,
 }
 
-impl From<&domain::Attachment> for Attachment {
+impl From<&domain::Attachment> for AttachmentJson {
     fn from(file: &domain::Attachment) -> Self {
         let url = format!("/attachments/{}", file.attachment_id);
         let picture = file.is_image() && file.width.is_some();
@@ -91,7 +94,7 @@ impl From<&domain::Attachment> for Attachment {
             recipe: file
                 .recipe
                 .as_ref()
-                .map(|made| Recipe { tool: made.tool.clone(), arguments: made.arguments.clone() }),
+                .map(|made| RecipeJson { tool: made.tool.clone(), arguments: made.arguments.clone() }),
         }
     }
 }
@@ -106,7 +109,7 @@ pub enum EntryRole {
 }
 
 impl EntryRole {
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
             Self::Assistant => "assistant",
@@ -119,7 +122,8 @@ impl EntryRole {
 /// One entry of a history. A step of the agent that calls several tools is one entry for each call.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Entry {
+#[schema(as = Entry)]
+pub struct HistoryEntry {
     pub role: EntryRole,
     /// What was said; of a call, JSON with its `name` and `arguments`.
     content: String,
@@ -132,11 +136,11 @@ pub struct Entry {
     tool_call_id: Option<String>,
     #[serde(rename = "tool_name")]
     tool_name: Option<String>,
-    pub attachments: Vec<Attachment>,
-    refs: Vec<Ref>,
+    pub attachments: Vec<AttachmentJson>,
+    refs: Vec<ReferenceJson>,
     tags: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reply_to: Option<ReplyTo>,
+    reply_to: Option<ReplyToJson>,
     /// Shared by the messages of one album.
     #[serde(skip_serializing_if = "Option::is_none")]
     album_id: Option<String>,
@@ -151,13 +155,14 @@ pub struct Entry {
     duration_ms: Option<i64>,
     /// What the model took.
     #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<Usage>,
+    usage: Option<UsageJson>,
 }
 
 /// Where something comes from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Ref {
+#[schema(as = Ref)]
+pub struct ReferenceJson {
     /// A page on the web, `attachment:<uuid>` or `turn:<uuid>`.
     pub url: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -172,7 +177,7 @@ pub struct Ref {
     pub bonus: Option<bool>,
 }
 
-impl From<&Reference> for Ref {
+impl From<&Reference> for ReferenceJson {
     fn from(reference: &Reference) -> Self {
         let Reference { url, title, content, key_excerpt, kind, bonus } = reference.clone();
         Self { url, title, content, key_excerpt, kind, bonus }
@@ -181,7 +186,8 @@ impl From<&Reference> for Ref {
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ReplyTo {
+#[schema(as = ReplyTo)]
+pub struct ReplyToJson {
     internal_id: Option<i64>,
     attachment_id: Option<Uuid>,
     quote: Option<String>,
@@ -189,15 +195,16 @@ pub struct ReplyTo {
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Usage {
+#[schema(as = Usage)]
+pub struct UsageJson {
     model: Option<String>,
     input_tokens: Option<i64>,
     output_tokens: Option<i64>,
     cost_usd: Option<f64>,
 }
 
-impl Usage {
-    fn of(info: &Value) -> Option<Self> {
+impl UsageJson {
+    fn from_info(info: &Value) -> Option<Self> {
         let model = info["model"].as_str().map(str::to_owned);
         let usage = Self {
             input_tokens: info["input_tokens"].as_i64(),
@@ -209,9 +216,10 @@ impl Usage {
     }
 }
 
-/// The entries of one message: one, or one for each call. `files` are those its ids are looked up in.
-pub fn entries(message: &Message, files: &[domain::Attachment], detail: Detail) -> Vec<Entry> {
-    let entry = |role: EntryRole, content: String| Entry {
+/// The entries of one message: one, or one per tool call. `files` must hold the files that the message carries; ids
+/// that are not in it are skipped.
+pub fn entries_of(message: &Message, files: &[domain::Attachment], detail: Detail) -> Vec<HistoryEntry> {
+    let entry = |role: EntryRole, content: String| HistoryEntry {
         role,
         content,
         timestamp: message.timestamp,
@@ -220,10 +228,10 @@ pub fn entries(message: &Message, files: &[domain::Attachment], detail: Detail) 
         agent_id: message.agent_id.clone(),
         tool_call_id: message.tool_call_id.clone(),
         tool_name: message.tool_name.clone(),
-        attachments: attachments(&message.attachments, files),
-        refs: message.refs.iter().map(Ref::from).collect(),
+        attachments: attachments_json(&message.attachments, files),
+        refs: message.refs.iter().map(ReferenceJson::from).collect(),
         tags: message.tags.clone(),
-        reply_to: message.reply.as_ref().map(|reply| ReplyTo {
+        reply_to: message.reply.as_ref().map(|reply| ReplyToJson {
             internal_id: reply.message.map(|id| id.0),
             attachment_id: reply.attachment.map(|id| id.0),
             quote: reply.quote.clone(),
@@ -232,7 +240,7 @@ pub fn entries(message: &Message, files: &[domain::Attachment], detail: Detail) 
         note: message.error.clone().filter(|_| role == EntryRole::User),
         failed: (role != EntryRole::User && message.error.is_some()).then_some(true),
         duration_ms: message.reasoning_info.as_ref().and_then(|info| info["duration_ms"].as_i64()),
-        usage: message.reasoning_info.as_ref().and_then(Usage::of),
+        usage: message.reasoning_info.as_ref().and_then(UsageJson::from_info),
     };
     match (message.role, detail) {
         (Role::User, _) => vec![entry(EntryRole::User, message.content.clone())],
@@ -250,7 +258,7 @@ pub fn entries(message: &Message, files: &[domain::Attachment], detail: Detail) 
                     content["said"] = json!(message.content);
                 }
                 let whole = entry(EntryRole::ToolCall, content.to_string());
-                Entry {
+                HistoryEntry {
                     tool_call_id: Some(call.id.clone()),
                     tool_name: Some(call.name.clone()),
                     usage: whole.usage.clone().filter(|_| index == 0),
@@ -262,7 +270,7 @@ pub fn entries(message: &Message, files: &[domain::Attachment], detail: Detail) 
     }
 }
 
-fn attachments(ids: &[AttachmentId], files: &[domain::Attachment]) -> Vec<Attachment> {
+fn attachments_json(ids: &[AttachmentId], files: &[domain::Attachment]) -> Vec<AttachmentJson> {
     let found = ids.iter().filter_map(|id| files.iter().find(|file| file.attachment_id == *id));
-    found.map(Attachment::from).collect()
+    found.map(AttachmentJson::from).collect()
 }

@@ -1,10 +1,8 @@
-//! The archive: a zip that is written while it is read. Pictures and films are compressed already, so nothing is
-//! compressed twice.
+//! Streams the zip of an export. Files are stored uncompressed: pictures and videos are compressed already.
 
-use super::{Export, File, Files};
+use super::{Export, ExportFile, FilePaths};
 use crate::{
     attachments::{AttachmentError, ObjectError},
-    domain,
     tools::{Prints, ToolError},
 };
 use bytes::Bytes;
@@ -18,10 +16,10 @@ use std::{
 };
 use zip::{CompressionMethod, ZipWriter, result::ZipError, write::SimpleFileOptions, write::StreamWriter};
 
-/// Why an archive was not finished.
+/// Why an export was not finished.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// The files or the database are away: try again.
+    /// Storage is unavailable: try again.
     #[error("the files cannot be reached: {0}")]
     Files(ToolError),
     #[error("the archive cannot be written: {0}")]
@@ -32,17 +30,17 @@ pub enum ExportError {
     Json(#[from] serde_json::Error),
 }
 
-/// What was written and not yet taken.
+/// Bytes that the zip writer has written and the stream has not sent yet.
 #[derive(Clone, Default)]
-struct Tray(Arc<Mutex<Vec<u8>>>);
+struct OutputBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Tray {
+impl OutputBuffer {
     fn take(&self) -> Bytes {
         mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner)).into()
     }
 }
 
-impl Write for Tray {
+impl Write for OutputBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
         Ok(bytes.len())
@@ -53,25 +51,25 @@ impl Write for Tray {
     }
 }
 
-struct Archive {
-    zip: ZipWriter<StreamWriter<Tray>>,
-    tray: Tray,
+struct ArchiveStream {
+    zip: ZipWriter<StreamWriter<OutputBuffer>>,
+    output: OutputBuffer,
     prints: Prints,
-    files: VecDeque<File>,
-    /// What a reader of the archive is told of files that are not in it.
+    files: VecDeque<ExportFile>,
+    /// The text of `files/MISSING.txt`: files that are lost, and why.
     missing: String,
 }
 
-pub fn of(
+pub fn stream(
     export: Export,
     prints: Prints,
 ) -> Result<impl Stream<Item = Result<Bytes, ExportError>> + Send, ExportError> {
-    let tray = Tray::default();
-    let zip = ZipWriter::new_stream(tray.clone());
-    let mut archive = Archive { zip, tray, prints, files: VecDeque::new(), missing: String::new() };
-    let history = serde_json::to_vec_pretty(&export.exported(Files::Beside))?;
-    archive.add("history.json", export.at, &history)?;
-    archive.add("conversation.md", export.at, export.markdown().as_bytes())?;
+    let output = OutputBuffer::default();
+    let zip = ZipWriter::new_stream(output.clone());
+    let mut archive = ArchiveStream { zip, output, prints, files: VecDeque::new(), missing: String::new() };
+    let history = serde_json::to_vec_pretty(&export.to_json(FilePaths::Included))?;
+    archive.add("history.json", export.exported_at, &history)?;
+    archive.add("conversation.md", export.exported_at, export.markdown().as_bytes())?;
     archive.files = export.files.into();
     Ok(stream::try_unfold(Some(archive), async |archive| match archive {
         Some(archive) => archive.next().await.map(Some),
@@ -79,19 +77,19 @@ pub fn of(
     }))
 }
 
-impl Archive {
-    /// What comes next, and the rest; none after the end.
+impl ArchiveStream {
+    /// The next chunk and the rest of the stream; no rest after the last chunk.
     async fn next(mut self) -> Result<(Bytes, Option<Self>), ExportError> {
-        // What is there already goes first, before the next file comes into memory.
-        let ready = self.tray.take();
+        // Send the buffer before the next file is read into memory.
+        let ready = self.output.take();
         if !ready.is_empty() {
             return Ok((ready, Some(self)));
         }
         while let Some(file) = self.files.pop_front() {
-            match load(&self.prints, &file.attachment).await {
+            match self.prints.bytes(&file.attachment).await {
                 Ok(bytes) => {
                     self.add(&file.path, file.attachment.created_at, &bytes)?;
-                    return Ok((self.tray.take(), Some(self)));
+                    return Ok((self.output.take(), Some(self)));
                 }
                 Err(error) if is_lost(&error) => {
                     self.missing += &format!("{}: {}\n", file.path, error.told());
@@ -104,7 +102,7 @@ impl Archive {
             self.add("files/MISSING.txt", Utc::now(), missing.as_bytes())?;
         }
         self.zip.finish()?;
-        Ok((self.tray.take(), None))
+        Ok((self.output.take(), None))
     }
 
     fn add(&mut self, name: &str, at: DateTime<Utc>, bytes: &[u8]) -> Result<(), ExportError> {
@@ -117,27 +115,23 @@ impl Archive {
     }
 }
 
-async fn load(prints: &Prints, file: &domain::Attachment) -> Result<Bytes, ToolError> {
-    prints.bytes(file).await
-}
-
-/// Gone for good, or never to be made again: waiting does not help, and the rest is still worth having.
+/// The file is lost for good: a retry does not help, and the rest of the archive is still useful.
 fn is_lost(error: &ToolError) -> bool {
     matches!(error, ToolError::Attachment(AttachmentError::Objects(ObjectError::Missing)))
         || !error.may_pass()
 }
 
-/// Zip knows only the years from 1980 on, and only every other second.
+/// Zip timestamps start in 1980 and have a resolution of two seconds.
 fn dos_time(at: DateTime<Utc>) -> zip::DateTime {
-    let small = |number: u32| u8::try_from(number).unwrap_or_default();
+    let to_u8 = |number: u32| u8::try_from(number).unwrap_or_default();
     let year = u16::try_from(at.year()).unwrap_or_default();
     zip::DateTime::from_date_and_time(
         year,
-        small(at.month()),
-        small(at.day()),
-        small(at.hour()),
-        small(at.minute()),
-        small(at.second().min(59)),
+        to_u8(at.month()),
+        to_u8(at.day()),
+        to_u8(at.hour()),
+        to_u8(at.minute()),
+        to_u8(at.second().min(59)),
     )
     .unwrap_or_default()
 }

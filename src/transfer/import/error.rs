@@ -1,0 +1,83 @@
+//! Why an import was refused, by what the caller does next.
+
+use crate::{attachments::AttachmentError, domain::annotation::Flaw, store::StoreError, tools::ToolError};
+use std::fmt;
+
+/// Errors beyond this many are not listed.
+const MAX_ERRORS: usize = 100;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The sender must correct these fields. Never empty.
+    #[error("{}", first_of(.0))]
+    Invalid(Vec<EntryError>),
+    /// Not an export at all, or a damaged one.
+    #[error("{0}")]
+    Unreadable(String),
+    #[error("There is no such session.")]
+    Missing,
+    /// The session changed since it was read: read it again.
+    #[error("the session was changed meanwhile")]
+    Stale,
+    /// A turn is pending or running: cancel it or wait.
+    #[error("a turn of the session is pending or running")]
+    Busy,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Attachment(#[from] AttachmentError),
+    #[error(transparent)]
+    Render(#[from] ToolError),
+    #[error("the imported history cannot be rewritten: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+fn first_of(errors: &[EntryError]) -> String {
+    errors.first().map(EntryError::to_string).unwrap_or_default()
+}
+
+/// One field that is wrong, in one entry or in the document itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryError {
+    /// The entry, counted from 0; none for a field of the document.
+    pub index: Option<usize>,
+    pub field: String,
+    pub detail: String,
+}
+
+impl From<Flaw> for EntryError {
+    fn from(flaw: Flaw) -> Self {
+        Self { index: None, field: flaw.field, detail: flaw.detail }
+    }
+}
+
+impl fmt::Display for EntryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.index {
+            Some(index) => write!(f, "Item {index}, {}: {}", self.field, self.detail),
+            None => write!(f, "{}: {}", self.field, self.detail),
+        }
+    }
+}
+
+/// Collects errors, so that one reply names all of them.
+#[derive(Default)]
+pub struct EntryErrors(Vec<EntryError>);
+
+impl EntryErrors {
+    pub fn add(&mut self, index: usize, field: impl Into<String>, detail: impl Into<String>) {
+        if self.0.len() < MAX_ERRORS {
+            self.0.push(EntryError { index: Some(index), field: field.into(), detail: detail.into() });
+        }
+    }
+
+    pub fn add_all(&mut self, index: usize, flaws: Vec<Flaw>) {
+        for flaw in flaws {
+            self.add(index, flaw.field, flaw.detail);
+        }
+    }
+
+    pub fn into_result(self) -> Result<(), ImportError> {
+        if self.0.is_empty() { Ok(()) } else { Err(ImportError::Invalid(self.0)) }
+    }
+}

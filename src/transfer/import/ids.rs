@@ -1,0 +1,81 @@
+//! Replaces ids of files and turns that come from elsewhere by their new ids here.
+
+use crate::domain::{AttachmentId, Recipe, Reference, Target, TurnId};
+use std::collections::HashMap;
+
+const UUID_LENGTH: usize = 36;
+
+/// Old id → new id. Ids that are not in the maps stay as they are.
+pub struct NewIds {
+    pub files: HashMap<AttachmentId, AttachmentId>,
+    pub turns: HashMap<TurnId, TurnId>,
+}
+
+impl NewIds {
+    pub fn file(&self, id: AttachmentId) -> AttachmentId {
+        self.files.get(&id).copied().unwrap_or(id)
+    }
+
+    pub fn turn(&self, id: TurnId) -> TurnId {
+        self.turns.get(&id).copied().unwrap_or(id)
+    }
+
+    pub fn reference(&self, reference: &Reference) -> Reference {
+        let url = match reference.target() {
+            Target::Attachment(id) => Target::url_of(self.file(id)),
+            Target::Turn(id) => format!("turn:{}", self.turn(id)),
+            Target::Web => reference.url.clone(),
+        };
+        Reference { url, ..reference.clone() }
+    }
+}
+
+/// The recipe with the new ids of its inputs.
+pub fn replace_in_recipe(recipe: Recipe, files: &HashMap<AttachmentId, AttachmentId>) -> Recipe {
+    let text = replace_in_text(&recipe.arguments.to_string(), files);
+    Recipe { arguments: serde_json::from_str(&text).unwrap_or(recipe.arguments), tool: recipe.tool }
+}
+
+/// Replaces file ids wherever they appear in a text: in markers, in arguments of tool calls, in tool results.
+pub fn replace_in_text(text: &str, files: &HashMap<AttachmentId, AttachmentId>) -> String {
+    if files.is_empty() || text.len() < UUID_LENGTH {
+        return text.to_owned();
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    // The first hyphen of a UUID follows eight digits.
+    while let Some(hyphen) = rest.find('-') {
+        let found = hyphen.checked_sub(8).and_then(|start| {
+            let id: AttachmentId = rest.get(start..start + UUID_LENGTH)?.parse().ok()?;
+            Some((start, files.get(&id)?))
+        });
+        match found {
+            Some((start, new_id)) => {
+                out.push_str(&rest[..start]);
+                out.push_str(&new_id.to_string());
+                rest = &rest[start + UUID_LENGTH..];
+            }
+            None => {
+                out.push_str(&rest[..=hyphen]);
+                rest = &rest[hyphen + 1..];
+            }
+        }
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_ids_are_replaced_everywhere_in_a_text() {
+        let (a, b, new) = (AttachmentId::new(), AttachmentId::new(), AttachmentId::new());
+        let files = HashMap::from([(a, new)]);
+        let text =
+            format!("über-all: [Attachment ID: {a}]\n{b} {{\"images\":[\"{a}\",\"{b}\"]}} 1234567-{a}-é");
+        let replaced = text.replace(&a.to_string(), &new.to_string());
+        assert_eq!(replace_in_text(&text, &files), replaced);
+        assert_eq!(replace_in_text(&format!("{a}{a}"), &files), format!("{new}{new}"));
+    }
+}

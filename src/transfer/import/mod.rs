@@ -1,0 +1,139 @@
+//! Import: a sent history is read, checked as a whole and turned into rows, all or nothing. An invalid field is an
+//! error with its index and name; no field is dropped silently.
+//!
+//! `document` finds the entries, `entries` parses each one, `plan` groups them into rows, `files` finds and copies the
+//! attachments they name, `rows` writes the final rows. `archive` unpacks an exported zip first.
+
+mod archive;
+mod document;
+mod entries;
+mod error;
+mod files;
+mod ids;
+mod plan;
+mod rows;
+
+pub use error::{EntryError, ImportError};
+
+use crate::{
+    access::{Scope, Viewer},
+    domain::{Session, Target, TurnId},
+    store::{Change, Detail, Replacement},
+    tools::Prints,
+};
+use bytes::Bytes;
+use error::EntryErrors;
+use files::FileUses;
+use ids::NewIds;
+use plan::HistoryPlan;
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+use tracing::error;
+
+/// Imports for one person: files are read and written with this person's rights.
+pub struct Importer<'a> {
+    pub prints: &'a Prints,
+    pub viewer: &'a Viewer,
+    /// Tag groups of which a message may have at most one.
+    pub exclusive_tags: &'a [String],
+}
+
+impl Importer<'_> {
+    /// Creates a session from an exported zip or exported JSON. A failed import leaves nothing behind.
+    pub async fn import_session(&self, export: Bytes) -> Result<Session, ImportError> {
+        let store = &self.prints.store;
+        let created = store.open_session(&self.viewer.user, "").await?;
+        let imported = async {
+            let found = self.viewer.session(store, created.session_id).await?;
+            let (session, scope) = found.ok_or(ImportError::Missing)?;
+            let history = archive::unpack(self.prints, &scope, export).await?;
+            self.replace_history(&session, &scope, &history).await?;
+            store.session(created.session_id).await?.ok_or(ImportError::Missing)
+        };
+        match imported.await {
+            Ok(session) => Ok(session),
+            Err(error) => {
+                store.delete_session(created.session_id).await?;
+                if let Err(error) = self.prints.sweep().await {
+                    error!(%error, op = "sweep", session_id = %created.session_id,
+                        "deleted blobs not removed yet; retrying with the next upkeep");
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Replaces the history of a session in one transaction. Fails with `Stale` if the session is no longer at the
+    /// revision of `session`.
+    pub async fn replace_history(
+        &self,
+        session: &Session,
+        scope: &Scope,
+        document: &Value,
+    ) -> Result<(), ImportError> {
+        let replacement = self.prepare(session, scope, document).await?;
+        match self.prints.store.replace_history(&replacement).await? {
+            Change::Made => Ok(()),
+            Change::Missing => Err(ImportError::Missing),
+            Change::Stale => Err(ImportError::Stale),
+            Change::Busy => Err(ImportError::Busy),
+        }
+    }
+
+    /// Checks the document and builds its rows. Copies files of other conversations into this one on the way.
+    async fn prepare(
+        &self,
+        session: &Session,
+        scope: &Scope,
+        document: &Value,
+    ) -> Result<Replacement, ImportError> {
+        let store = &self.prints.store;
+        let document = document::parse(document).map_err(|flaw| ImportError::Invalid(vec![flaw.into()]))?;
+        let mut errors = EntryErrors::default();
+        let entries = entries::parse_all(document.entries, self.exclusive_tags, &mut errors);
+        errors.into_result()?;
+
+        let stored = store.messages_of_session(session.session_id, None, None, Detail::WithTools).await?;
+        let mut errors = EntryErrors::default();
+        let plan = HistoryPlan::build(entries, &stored, &mut errors);
+        let turns = self.new_turn_ids(session, &plan, &mut errors).await?;
+        let foreign = FileUses::of(&plan).find_foreign(store, self.viewer, scope, &mut errors).await?;
+        errors.into_result()?;
+
+        let adopted = foreign.adopt(self.prints, scope).await?;
+        let ids = NewIds { files: adopted.new_ids, turns };
+        let rows = rows::build(&plan, &ids, session, self.viewer);
+        Ok(Replacement {
+            session: session.session_id,
+            revision: session.revision,
+            title: document.title,
+            files: adopted.files,
+            rows,
+        })
+    }
+
+    /// New ids for turns that belong to another session: a turn belongs to exactly one. A reference to a turn that is
+    /// not in this history is an error.
+    async fn new_turn_ids(
+        &self,
+        session: &Session,
+        plan: &HistoryPlan<'_>,
+        errors: &mut EntryErrors,
+    ) -> Result<HashMap<TurnId, TurnId>, ImportError> {
+        let turns: HashSet<TurnId> = plan.rows.iter().filter_map(|row| row.turn).collect();
+        for row in &plan.rows {
+            let entry = row.first();
+            for (position, reference) in entry.refs.iter().flatten().enumerate() {
+                if let Target::Turn(turn) = reference.target()
+                    && !turns.contains(&turn)
+                {
+                    let detail = "there is no such turn in this history";
+                    errors.add(entry.index, format!("refs[{position}].url"), detail);
+                }
+            }
+        }
+        let turns: Vec<TurnId> = turns.into_iter().collect();
+        let elsewhere = self.prints.store.turns_elsewhere(session.session_id, &turns).await?;
+        Ok(elsewhere.into_iter().map(|turn| (turn, TurnId::new())).collect())
+    }
+}
