@@ -1,9 +1,8 @@
-//! Rust source as the architecture tests read it: without comments, strings and tests. No parser, just enough of one.
+//! Rust source as the architecture tests see it: parsed by `syn`, without comments, strings and `#[cfg(test)]` items.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use std::path::PathBuf;
+use syn::visit::{self, Visit};
 
 pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -13,8 +12,8 @@ pub fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Paths from the repository's root, in order.
-pub fn files_under(folder: &str, extension: &str) -> Vec<String> {
+/// Rust files below a folder, as sorted paths from the repository's root.
+pub fn files_under(folder: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![root().join(folder)];
     while let Some(folder) = folders.pop() {
@@ -22,7 +21,7 @@ pub fn files_under(folder: &str, extension: &str) -> Vec<String> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == extension) {
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
                 found.push(path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/"));
             }
         }
@@ -31,182 +30,252 @@ pub fn files_under(folder: &str, extension: &str) -> Vec<String> {
     found
 }
 
+/// `src` and the `src` folder of every workspace crate.
+pub fn crate_roots() -> Vec<String> {
+    let mut roots = vec!["src".to_owned()];
+    for entry in std::fs::read_dir(root().join("crates")).unwrap() {
+        roots.push(format!("crates/{}/src", entry.unwrap().file_name().to_string_lossy()));
+    }
+    roots.sort();
+    roots
+}
+
 pub fn is_test(path: &str) -> bool {
     path.split('/').any(|part| part == "tests" || part == "tests.rs")
 }
 
+/// The shipped files of a crate: everything but its tests.
+pub fn shipped(crate_root: &str) -> Vec<Source> {
+    let files = files_under(crate_root).into_iter().filter(|path| !is_test(path));
+    files.map(|path| Source::parse(&path, &read(&path))).collect()
+}
+
+/// One file: its place in the module tree, the paths it names and the panicking calls it makes.
 pub struct Source {
-    pub path: String,
-    /// The first part of the path in `src`: `store`, `main`.
-    pub room: String,
-    /// How far below the crate's root this module is.
-    depth: usize,
-    pub code: String,
+    pub file: String,
+    /// The module's path below the crate's root, such as `["store", "queries"]`; empty for `lib.rs`.
+    pub module: Vec<String>,
+    paths: Vec<NamedPath>,
+    /// `unwrap` and `expect` calls.
+    pub panicking_calls: Vec<String>,
+}
+
+struct NamedPath {
+    segments: Vec<String>,
+    /// The module that names it: the file's, or an inline module inside it.
+    from: Vec<String>,
 }
 
 impl Source {
-    pub fn open(path: String) -> Self {
-        Self::of(&path, &read(&path))
+    pub fn parse(file: &str, text: &str) -> Self {
+        let (_, below_root) = file.split_once("src/").unwrap_or_else(|| panic!("{file} is not below src"));
+        let below_root = below_root.trim_end_matches(".rs");
+        let mut module: Vec<String> = below_root.split('/').map(str::to_owned).collect();
+        if matches!(module.last().map(String::as_str), Some("mod" | "lib")) {
+            module.pop();
+        }
+        let parsed = syn::parse_file(text).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let mut visitor = Visitor { module: module.clone(), paths: Vec::new(), panicking_calls: Vec::new() };
+        visitor.visit_file(&parsed);
+        let Visitor { paths, panicking_calls, .. } = visitor;
+        Self { file: file.to_owned(), module, paths, panicking_calls }
     }
 
-    pub fn of(path: &str, text: &str) -> Self {
-        let module = path.trim_start_matches("src/").trim_end_matches(".rs").trim_end_matches("/mod");
-        Self {
-            path: path.to_owned(),
-            room: module.split('/').next().unwrap_or_default().to_owned(),
-            depth: Path::new(module).components().count(),
-            code: without_tests(&without_words(text)),
-        }
+    /// The first part of the module's path: `store`, `main`.
+    pub fn top(&self) -> &str {
+        self.module.first().map_or("lib", String::as_str)
     }
 
-    /// The rooms this file names, by `crate::` or by enough `super::`.
-    pub fn rooms_named(&self, rooms: &BTreeSet<&str>) -> BTreeSet<String> {
-        let out_of_here = "super::".repeat(self.depth);
-        let starts = |prefix: &str| {
-            let ends = self.code.match_indices(prefix).filter(|(at, _)| !self.code[..*at].ends_with(is_path));
-            ends.map(|(at, _)| at + prefix.len()).collect::<Vec<_>>()
-        };
-        let mut named: BTreeSet<String> = BTreeSet::new();
-        for at in starts("crate::").into_iter().chain(starts(&out_of_here)) {
-            named.extend(heads(&self.code[at..]));
-        }
-        named.retain(|name| rooms.contains(name.as_str()));
-        named
+    /// Every path of this crate that the file names, from the crate's root: `["store", "Store"]`.
+    pub fn own_paths(&self) -> Vec<Vec<String>> {
+        self.paths.iter().filter_map(NamedPath::in_crate).collect()
+    }
+
+    /// Is this other crate named, by an import or by a path?
+    pub fn names_crate(&self, name: &str) -> bool {
+        self.paths.iter().any(|path| path.segments.len() > 1 && path.segments[0] == name)
     }
 }
 
-fn is_path(c: char) -> bool {
-    c.is_alphanumeric() || c == '_' || c == ':'
+impl NamedPath {
+    /// Resolves `crate`, `self` and `super`; nothing for paths that start otherwise.
+    fn in_crate(&self) -> Option<Vec<String>> {
+        let mut base = self.from.clone();
+        let mut rest = self.segments.as_slice();
+        match rest.first()?.as_str() {
+            "crate" => {
+                base.clear();
+                rest = &rest[1..];
+            }
+            "self" => rest = &rest[1..],
+            "super" => {}
+            _ => return None,
+        }
+        while let Some((first, others)) = rest.split_first()
+            && first == "super"
+        {
+            base.pop();
+            rest = others;
+        }
+        base.extend(rest.iter().cloned());
+        Some(base)
+    }
 }
 
-/// The first name of a path, or of each path in braces.
-fn heads(code: &str) -> Vec<String> {
-    let name = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
-    let Some(inside) = code.strip_prefix('{') else {
-        return vec![name(code)];
-    };
-    let mut depth = 0;
-    let mut names = vec![name(inside.trim_start())];
-    for (at, c) in inside.char_indices() {
-        match c {
-            '{' => depth += 1,
-            '}' if depth == 0 => break,
-            '}' => depth -= 1,
-            ',' if depth == 0 => names.push(name(inside[at + 1..].trim_start())),
-            _ => {}
+struct Visitor {
+    module: Vec<String>,
+    paths: Vec<NamedPath>,
+    panicking_calls: Vec<String>,
+}
+
+impl Visitor {
+    fn add(&mut self, segments: Vec<String>) {
+        self.paths.push(NamedPath { segments, from: self.module.clone() });
+    }
+
+    fn add_use_tree(&mut self, before: &[String], tree: &syn::UseTree) {
+        let with = |name: String| [before, &[name]].concat();
+        match tree {
+            syn::UseTree::Path(path) => self.add_use_tree(&with(path.ident.to_string()), &path.tree),
+            syn::UseTree::Group(group) => group.items.iter().for_each(|item| self.add_use_tree(before, item)),
+            // A second segment, so that `use sqlx;` counts as naming the crate.
+            syn::UseTree::Name(name) => self.add(with_self(with(name.ident.to_string()))),
+            syn::UseTree::Rename(rename) => self.add(with_self(with(rename.ident.to_string()))),
+            syn::UseTree::Glob(_) => self.add(with("*".into())),
         }
     }
-    names
+
+    /// Macro arguments are not parsed: paths and calls are read off their tokens.
+    fn add_tokens(&mut self, tokens: TokenStream) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let mut at = 0;
+        while at < tokens.len() {
+            match &tokens[at] {
+                TokenTree::Ident(ident) => {
+                    let called = at > 0 && is_punct(&tokens[at - 1], '.');
+                    if called && is_panicking(&ident.to_string()) {
+                        self.panicking_calls.push(ident.to_string());
+                    }
+                    at = self.add_token_path(&tokens, at, Vec::new());
+                }
+                TokenTree::Group(group) => {
+                    self.add_tokens(group.stream());
+                    at += 1;
+                }
+                _ => at += 1,
+            }
+        }
+    }
+
+    /// Reads `a::b::{c, d::e}` from `at` and returns where it ends.
+    fn add_token_path(&mut self, tokens: &[TokenTree], mut at: usize, mut path: Vec<String>) -> usize {
+        while let Some(TokenTree::Ident(ident)) = tokens.get(at) {
+            path.push(ident.to_string());
+            at += 1;
+            let separated = tokens.get(at..at + 2).is_some_and(|two| two.iter().all(|t| is_punct(t, ':')));
+            if !separated {
+                break;
+            }
+            at += 2;
+            if let Some(TokenTree::Group(group)) = tokens.get(at)
+                && group.delimiter() == Delimiter::Brace
+            {
+                let inside: Vec<TokenTree> = group.stream().into_iter().collect();
+                for branch in inside.split(|token| is_punct(token, ',')).filter(|branch| !branch.is_empty()) {
+                    self.add_token_path(branch, 0, path.clone());
+                }
+                return at + 1;
+            }
+        }
+        self.add(path);
+        at
+    }
 }
 
-/// Is a path of this crate written anywhere, or the crate itself brought in?
-pub fn uses_crate(code: &str, package: &str) -> bool {
-    code.match_indices(package).any(|(at, _)| {
-        let (before, after) = (&code[..at], &code[at + package.len()..]);
-        !before.ends_with(is_path)
-            && (after.starts_with("::") || (before.trim_end().ends_with("use") && after.starts_with(';')))
+fn with_self(mut path: Vec<String>) -> Vec<String> {
+    if path.len() == 1 {
+        path.push("self".into());
+    }
+    path
+}
+
+fn is_punct(token: &TokenTree, symbol: char) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == symbol)
+}
+
+fn is_panicking(method: &str) -> bool {
+    matches!(method, "unwrap" | "expect")
+}
+
+fn is_only_for_tests(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let syn::Meta::List(list) = &attribute.meta else { return false };
+        list.path.is_ident("cfg") && list.tokens.to_string() == "test"
     })
 }
 
-/// Comments and the insides of strings become nothing; what is left is code.
-fn without_words(text: &str) -> String {
-    let mut code = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let skipped = if rest.starts_with("//") {
-            rest.find('\n').unwrap_or(rest.len())
-        } else if rest.starts_with("/*") {
-            block_comment(rest)
-        } else if let Some(length) = raw_string(rest).filter(|_| !code.ends_with(is_path)) {
-            length
-        } else if c == '"' {
-            quoted(rest, '"')
-        } else if c == '\'' && is_character(rest) {
-            quoted(rest, '\'')
-        } else {
-            code.push(c);
-            rest = &rest[c.len_utf8()..];
-            continue;
-        };
-        rest = &rest[skipped..];
+fn attributes_of(item: &syn::Item) -> &[syn::Attribute] {
+    use syn::Item;
+    match item {
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => &[],
     }
-    code
 }
 
-fn block_comment(text: &str) -> usize {
-    let (mut depth, mut at) = (0, 0);
-    while at < text.len() {
-        let here = &text[at..];
-        if here.starts_with("/*") {
-            depth += 1;
-            at += 2;
-        } else if here.starts_with("*/") {
-            depth -= 1;
-            at += 2;
-            if depth == 0 {
-                break;
-            }
-        } else {
-            at += here.chars().next().map_or(1, char::len_utf8);
+impl<'ast> Visit<'ast> for Visitor {
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        if !is_only_for_tests(attributes_of(item)) {
+            visit::visit_item(self, item);
         }
     }
-    at
-}
 
-fn raw_string(text: &str) -> Option<usize> {
-    let after = text.strip_prefix("br").or_else(|| text.strip_prefix('r'))?;
-    let hashes = after.len() - after.trim_start_matches('#').len();
-    after[hashes..].strip_prefix('"')?;
-    let opened = text.len() - after.len() + hashes + 1;
-    let close = format!("\"{}", "#".repeat(hashes));
-    Some(text[opened..].find(&close).map_or(text.len(), |at| opened + at + close.len()))
-}
-
-fn quoted(text: &str, quote: char) -> usize {
-    let mut escaped = false;
-    for (at, c) in text.char_indices().skip(1) {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            c if c == quote => return at + 1,
-            _ => {}
+    fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
+        if !is_only_for_tests(&function.attrs) {
+            visit::visit_impl_item_fn(self, function);
         }
     }
-    text.len()
-}
 
-/// `'a'` and `'\n'`, but not the lifetime `'a`.
-fn is_character(text: &str) -> bool {
-    let mut after = text.chars().skip(1);
-    match after.next() {
-        Some('\\') => true,
-        Some(_) => after.next() == Some('\''),
-        None => false,
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        self.module.push(module.ident.to_string());
+        visit::visit_item_mod(self, module);
+        self.module.pop();
     }
-}
 
-/// Without `#[cfg(test)] mod … { … }`.
-fn without_tests(code: &str) -> String {
-    let mut kept = String::with_capacity(code.len());
-    let mut rest = code;
-    while let Some(at) = rest.find("#[cfg(test)]") {
-        kept.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let (brace, semicolon) = (rest.find('{'), rest.find(';'));
-        let mut depth = 0;
-        let end = match (brace, semicolon) {
-            (Some(brace), end) if end.is_none_or(|end| brace < end) => {
-                let closed = rest.char_indices().skip_while(|(at, _)| *at < brace).find(|(_, c)| {
-                    depth += i32::from(*c == '{') - i32::from(*c == '}');
-                    depth == 0
-                });
-                closed.map_or(rest.len(), |(at, _)| at + 1)
-            }
-            (_, Some(end)) => end + 1,
-            (_, None) => rest.len(),
-        };
-        rest = &rest[end..];
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        self.add_use_tree(&[], &item.tree);
     }
-    kept.push_str(rest);
-    kept
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        self.add(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
+        visit::visit_path(self, path);
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        let method = call.method.to_string();
+        if is_panicking(&method) {
+            self.panicking_calls.push(method);
+        }
+        visit::visit_expr_method_call(self, call);
+    }
+
+    fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
+        if let syn::Meta::List(list) = &attribute.meta {
+            self.add_tokens(list.tokens.clone());
+        }
+    }
+
+    fn visit_macro(&mut self, call: &'ast syn::Macro) {
+        self.visit_path(&call.path);
+        self.add_tokens(call.tokens.clone());
+    }
 }

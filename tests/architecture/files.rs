@@ -1,0 +1,101 @@
+//! Length, layout and wording of the source files.
+
+use crate::source::{self, Source, files_under, read};
+use std::collections::BTreeSet;
+
+const MAX_LINES: usize = 500;
+
+/// Comments name the person, the caller or the task, and the part of the program by its name.
+const FORBIDDEN_WORDS: [&str; 8] =
+    ["whoever", "whomever", "nobody", "somebody", "anybody", "darkroom", "negatives", "sitting"];
+
+/// Folders whose comments are not checked yet.
+const UNCHECKED_WORDS: &[&str] = &[
+    "crates/imaging/",
+    "src/access/",
+    "src/agent/",
+    "src/attachments/",
+    "src/config/",
+    "src/domain/",
+    "src/providers/",
+    "src/store/",
+    "src/telegram/",
+    "src/tools/",
+    "src/web/",
+    "tests/",
+    "benches/",
+];
+
+/// Modules still written as `foo.rs` next to `foo/`. The list may only shrink.
+const KNOWN_OLD_STYLE: &[&str] = &[
+    "src/domain/annotation.rs",
+    "src/providers/formats/anthropic.rs",
+    "src/providers/formats/gemini.rs",
+    "src/providers/formats/openai.rs",
+    "src/providers/hosted.rs",
+    "src/providers/offline/run.rs",
+    "src/providers/painting.rs",
+    "src/providers/sight.rs",
+    "src/telegram/drafts.rs",
+    "src/telegram/render.rs",
+    "src/telegram/says.rs",
+];
+
+#[test]
+fn no_file_is_longer_than_500_lines() {
+    let folders = source::crate_roots().into_iter().chain(["tests".into(), "benches".into()]);
+    let lines =
+        folders.flat_map(|folder| files_under(&folder)).map(|path| (read(&path).lines().count(), path));
+    let long: Vec<String> = lines
+        .filter(|(lines, _)| *lines > MAX_LINES)
+        .map(|(lines, path)| format!("{path}: {lines}"))
+        .collect();
+    assert!(long.is_empty(), "split by meaning: {}", long.join(", "));
+}
+
+#[test]
+fn a_module_with_children_is_written_as_mod_rs() {
+    let folders = source::crate_roots().into_iter().chain(["tests".into(), "benches".into()]);
+    let files: BTreeSet<String> = folders.flat_map(|folder| files_under(&folder)).collect();
+    let has_children = |file: &&String| {
+        let folder = format!("{}/", file.trim_end_matches(".rs"));
+        files.range(folder.clone()..).next().is_some_and(|next| next.starts_with(&folder))
+    };
+    let found: BTreeSet<&str> =
+        files.iter().filter(|file| !source::is_test(file)).filter(has_children).map(String::as_str).collect();
+    assert_eq!(found, KNOWN_OLD_STYLE.iter().copied().collect());
+}
+
+#[test]
+fn shipped_code_neither_unwraps_nor_expects() {
+    let files = source::crate_roots().into_iter().flat_map(|root| source::shipped(&root));
+    let calls: Vec<String> = files
+        .flat_map(|file| {
+            file.panicking_calls.iter().map(|call| format!("{}: {call}", file.file)).collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(calls.is_empty(), "{calls:#?}");
+}
+
+#[test]
+fn a_panicking_call_is_found_in_macros_too() {
+    let code = "fn f() { g().unwrap(); vec![h().expect(\"so\")]; i().unwrap_or_default(); }";
+    assert_eq!(Source::parse("src/agent/made_up.rs", code).panicking_calls, ["unwrap", "expect"]);
+}
+
+#[test]
+fn comments_use_plain_words() {
+    let folders = source::crate_roots().into_iter().chain(["tests".into(), "benches".into()]);
+    let checked = |path: &String| !UNCHECKED_WORDS.iter().any(|folder| path.starts_with(folder));
+    let mut found = Vec::new();
+    for path in folders.flat_map(|folder| files_under(&folder)).filter(checked) {
+        for (number, line) in read(&path).lines().enumerate() {
+            let Some((_, comment)) = line.split_once("//") else { continue };
+            let mut words = comment.split(|c: char| !c.is_alphabetic()).map(str::to_lowercase);
+            if words.any(|word| FORBIDDEN_WORDS.contains(&word.as_str())) {
+                found.push(format!("{path}:{}: {}", number + 1, comment.trim()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "\n{}", found.join("\n"));
+}
