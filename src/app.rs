@@ -10,9 +10,10 @@ use crate::{
     money::{Budgets, Micros, Models, Money, Price, Prices, Rules},
     prompts::Prompts,
     providers::{Hosted, ModelSettings, Painter, Provider, http_client, offline::Offline},
+    rendering::{RenderPool, Renderer},
     store::Store,
     telegram::{self, Connected},
-    tools::{Darkroom, GENERATIVE, Prints, Registry},
+    tools::{GENERATIVE, Registry, read_recipe},
     web,
 };
 use anyhow::{Context as _, anyhow, bail};
@@ -66,11 +67,11 @@ pub async fn open_storage(config: &Config) -> anyhow::Result<(Store, Objects)> {
     Ok((store, objects))
 }
 
-/// The database, the files and the pictures, for whoever only looks.
-pub async fn open_prints(config: &Config) -> anyhow::Result<Prints> {
+/// Opens what a subcommand needs to read pictures.
+pub async fn open_renderer(config: &Config) -> anyhow::Result<Renderer> {
     let (store, objects) = open_storage(config).await?;
     let attachments = attachments(config, &store, objects);
-    Ok(Prints { store, attachments, darkroom: darkroom(config)? })
+    Ok(Renderer::new(store, attachments, render_pool(config)?, read_recipe))
 }
 
 fn attachments(config: &Config, store: &Store, objects: Objects) -> Attachments {
@@ -87,10 +88,10 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
     recover(&store).await?;
     let attachments = attachments(&config, &store, objects);
     let turns = Arc::new(Turns::new(store.clone()));
-    let prints =
-        Prints { store: store.clone(), attachments: attachments.clone(), darkroom: darkroom(&config)? };
+    let pool = render_pool(&config)?;
+    let renderer = Renderer::new(store.clone(), attachments.clone(), pool, read_recipe);
     let money = money(&config, &store);
-    let engine = Arc::new(engine(&config, prompts, &prints, &turns, &money)?);
+    let engine = Arc::new(engine(&config, prompts, &renderer, &turns, &money)?);
     let Some(default_agent) = engine.agents.first() else { bail!("no agent is configured") };
     let provider = default_agent.provider.name();
     let model = default_agent.provider.model().to_owned();
@@ -99,7 +100,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
 
     let mut tasks = JoinSet::new();
     supervise(&mut tasks, "agent", move || engine.clone().run());
-    let for_upkeep = prints.clone();
+    let for_upkeep = renderer.clone();
     supervise(&mut tasks, "upkeep", move || upkeep(for_upkeep.clone()));
 
     let access = Arc::new(open_access(&config, &store).await?);
@@ -114,7 +115,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
             store: store.clone(),
             attachments: attachments.clone(),
             turns: turns.clone(),
-            prints: prints.clone(),
+            renderer: renderer.clone(),
             routes: routes.clone(),
             echoes: [(InterfaceType::Telegram, telegram::echo as crate::agent::Planner)].into(),
             door: door.clone(),
@@ -194,22 +195,22 @@ fn door(config: &Config, store: &Store, access: &Arc<Access>, page: Option<Socke
     Door::new(store.clone(), access.clone(), way, admins)
 }
 
-/// One room for all: edits, thumbnails of the page, views for models.
-fn darkroom(config: &Config) -> anyhow::Result<Darkroom> {
+/// One pool for edits, thumbnails of the page and views for models.
+fn render_pool(config: &Config) -> anyhow::Result<RenderPool> {
     let limits = imaging::Limits { max_pixels: config.attachments.max_pixels, ..imaging::Limits::default() };
     let fonts =
         imaging::Fonts::and(config.images.read_fonts()?).map_err(|error| anyhow!("images.fonts: {error}"))?;
-    Ok(Darkroom::new(config.limits.edits_at_once, config.limits.edit_memory_bytes, limits, fonts))
+    Ok(RenderPool::new(config.limits.edits_at_once, config.limits.edit_memory_bytes, limits, fonts))
 }
 
 fn engine(
     config: &Config,
     prompts: Prompts,
-    prints: &Prints,
+    renderer: &Renderer,
     turns: &Arc<Turns>,
     money: &Money,
 ) -> anyhow::Result<Engine> {
-    let media = Arc::new(Media(prints.clone()));
+    let media = Arc::new(Media(renderer.clone()));
     let mut agents = Vec::new();
     for agent in &config.agents {
         let tools = tools(config, agent)?;
@@ -225,8 +226,8 @@ fn engine(
     let planners: HashMap<_, _> =
         [(InterfaceType::Telegram, telegram::planner as crate::agent::Planner)].into();
     Ok(Engine {
-        store: prints.store.clone(),
-        prints: prints.clone(),
+        store: renderer.store.clone(),
+        renderer: renderer.clone(),
         turns: turns.clone(),
         prompts,
         bounds: Bounds {
@@ -362,19 +363,19 @@ where
     });
 }
 
-async fn upkeep(prints: Prints) {
+async fn upkeep(renderer: Renderer) {
     loop {
-        if let Err(error) = prints.store.forget_uploads(Utc::now() - UPLOADS_KEPT).await {
+        if let Err(error) = renderer.store.forget_uploads(Utc::now() - UPLOADS_KEPT).await {
             error!(%error, "old uploads could not be forgotten");
         }
-        if let Err(error) = prints.sweep().await {
+        if let Err(error) = renderer.sweep().await {
             error!(%error, "deleted files could not be removed");
         }
-        if let Err(error) = prints.store.prune_inbox(Utc::now() - INBOX_KEPT).await {
+        if let Err(error) = renderer.store.prune_inbox(Utc::now() - INBOX_KEPT).await {
             error!(%error, "old updates could not be forgotten");
         }
         let now = Utc::now();
-        if let Err(error) = prints.store.forget_logins(now, now - REPLACED_LASTS).await {
+        if let Err(error) = renderer.store.forget_logins(now, now - REPLACED_LASTS).await {
             error!(%error, "old logins could not be forgotten");
         }
         tokio::time::sleep(Duration::from_secs(3600)).await;

@@ -17,6 +17,7 @@ pub mod context;
 pub mod money;
 pub mod prompts;
 pub mod providers;
+pub mod rendering;
 pub mod retry;
 pub mod store;
 pub mod telegram;

@@ -99,7 +99,7 @@ pub async fn measure() -> anyhow::Result<Section> {
     Ok(section)
 }
 
-/// Does one edit and prints this process's peak memory.
+/// Does one edit and renderer this process's peak memory.
 pub fn edit_once(edit: &str, path: &str) -> anyhow::Result<()> {
     let bytes = fs::read(path)?;
     let photo = PHOTOS.iter().find(|photo| path.contains(photo.name)).context("an unknown photo")?;

@@ -8,8 +8,9 @@ use photothread::{
     access::{Scope, Viewer},
     attachments::{Attachments, Limits, NewFile, Objects},
     domain::{Attachment, AttachmentId, NewMessage, Role, UserId},
+    rendering::{RenderPool, Renderer},
     store::Store,
-    tools::{Darkroom, Output, Prints, Registry, ToolContext},
+    tools::{Output, Registry, ToolContext, read_recipe},
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -34,7 +35,7 @@ fn edits() -> [(&'static str, Value); 5] {
 /// A conversation with one photo in it.
 pub struct Thread {
     store: Store,
-    prints: Prints,
+    renderer: Renderer,
     scope: Scope,
     photo: AttachmentId,
     registry: Registry,
@@ -47,14 +48,15 @@ impl Thread {
         let store = Store::open(&format!("sqlite://{}", folder.path().join("bench.db").display())).await?;
         let limits = Limits { max_file_bytes: 50 << 20, max_conversation_bytes: 5 << 30 };
         let attachments = Attachments::new(store.clone(), Objects::open("memory://")?, limits);
-        let darkroom = Darkroom::new(2, 512 << 20, imaging::Limits::default(), imaging::Fonts::default());
-        let prints = Prints { store: store.clone(), attachments, darkroom };
+        let render_pool =
+            RenderPool::new(2, 512 << 20, imaging::Limits::default(), imaging::Fonts::default());
+        let renderer = Renderer::new(store.clone(), attachments, render_pool, read_recipe);
         let scope = Viewer::local().uploads();
         let photo = NewFile::from_person(Bytes::from(photo), Some("photo.jpg".to_owned()));
-        let photo = prints.attachments.keep(&scope, photo).await?;
+        let photo = renderer.attachments.keep(&scope, photo).await?;
         let thread = Self {
             store,
-            prints,
+            renderer,
             scope,
             photo: photo.attachment_id,
             registry: Registry::new(),
@@ -67,7 +69,7 @@ impl Thread {
     /// Processor time in milliseconds that the first so many edits take, one after the other, until the last is a file.
     pub async fn turn(&self, count: usize) -> anyhow::Result<f64> {
         let since = processor_millis();
-        let tools = ToolContext::new(self.scope.clone(), &self.prints);
+        let tools = ToolContext::new(self.scope.clone(), &self.renderer);
         let mut at = self.photo;
         let mut last = None;
         for (tool, mut arguments) in edits().into_iter().take(count) {
@@ -80,7 +82,7 @@ impl Thread {
             self.add(Role::Tool, made.clone()).await?;
             last = Some(made);
         }
-        tools.printed(&last.context("no edit")?).await?;
+        tools.ensure_stored(&last.context("no edit")?).await?;
         Ok(processor_millis() - since)
     }
 

@@ -91,8 +91,8 @@ pub async fn printed(
 async fn print(tools: &ToolContext, file: &Attachment) -> Result<Attachment, ToolError> {
     let mut tries = 1;
     loop {
-        match tools.printed(file).await {
-            Err(error) if error.may_pass() && tries < TRIES => {
+        match tools.ensure_stored(file).await {
+            Err(error) if error.is_passing() && tries < TRIES => {
                 tokio::time::sleep(Duration::from_millis(250) * 2u32.pow(tries)).await;
                 tries += 1;
             }

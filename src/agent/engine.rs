@@ -14,8 +14,9 @@ use crate::{
     money::Money,
     prompts::Prompts,
     providers::Provider,
+    rendering::Renderer,
     store::{Finish, Store, StoreError},
-    tools::{Prints, Registry, ToolContext},
+    tools::{Registry, ToolContext},
 };
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::task::JoinSet;
@@ -41,7 +42,7 @@ pub struct Agent {
 
 pub struct Engine {
     pub store: Store,
-    pub prints: Prints,
+    pub renderer: Renderer,
     pub turns: Arc<Turns>,
     pub prompts: Prompts,
     pub bounds: Bounds,
@@ -93,7 +94,7 @@ impl Engine {
         let span = info_span!("turn", id = %turn.turn_id, conversation = %turn.conversation);
         let token = self.turns.begin(turn.turn_id, &turn.conversation);
         let work = async move {
-            let tools = ToolContext::new(Scope::of_turn(&turn), &self.prints);
+            let tools = ToolContext::new(Scope::of_turn(&turn), &self.renderer);
             let (engine, its, with) = (self.clone(), turn.clone(), tools.clone());
             // On its own, so that a panic is only its own; dropped, it stops.
             let task = tokio::spawn(async move { engine.attempt(&its, &with).await }.in_current_span());

@@ -5,7 +5,7 @@ use crate::{
     domain::{Message, Role},
     providers::{PromptMessage, Shown},
     store::{Store, StoreError},
-    tools::look::{self, Look},
+    tools::look_at_image::{self, Look},
 };
 
 /// Fills in what each look of the turn's `stored` steps showed.
@@ -27,14 +27,14 @@ pub async fn show(store: &Store, stored: &[Message], steps: &mut [PromptMessage]
 
 /// The looks that succeeded, by call.
 fn looks(stored: &[Message]) -> Vec<(&str, Look)> {
-    let seen = stored
-        .iter()
-        .filter(|m| m.role == Role::Tool && m.error.is_none() && m.tool_name.as_deref() == Some(look::NAME));
+    let seen = stored.iter().filter(|m| {
+        m.role == Role::Tool && m.error.is_none() && m.tool_name.as_deref() == Some(look_at_image::NAME)
+    });
     let calls = || stored.iter().flat_map(|m| &m.tool_calls);
     seen.filter_map(|result| {
         let id = result.tool_call_id.as_deref()?;
         let call = calls().find(|call| call.id == id)?;
-        Some((id, look::look_of(&call.arguments)?))
+        Some((id, look_at_image::look_of(&call.arguments)?))
     })
     .collect()
 }

@@ -3,13 +3,13 @@
 use crate::{
     domain::Attachment,
     providers::{Loaded, MediaSource, Shown},
-    tools::Prints,
+    rendering::Renderer,
 };
 use futures::{FutureExt as _, future::BoxFuture};
 use imaging::{Format, View};
 use tracing::warn;
 
-pub struct Media(pub Prints);
+pub struct Media(pub Renderer);
 
 impl MediaSource for Media {
     fn picture<'a>(&'a self, shown: &'a Shown, longest: u32) -> BoxFuture<'a, Option<Loaded>> {

@@ -12,7 +12,7 @@ use crate::{
     money::Exhausted,
     providers::{Completion, Prompt, PromptMessage, ToolSpec},
     store::StoreError,
-    tools::{Output, ToolContext, doing},
+    tools::{Output, ToolContext},
 };
 use chrono::Utc;
 use futures::future::join_all;
@@ -209,7 +209,7 @@ async fn run_calls(
     stored: &mut Vec<Message>,
     calls: &[ToolCall],
 ) -> Result<(), Stopped> {
-    let shown = (!calls.is_empty()).then(|| doing(calls));
+    let shown = (!calls.is_empty()).then(|| agent.tools.describe_progress(calls));
     engine.turns.progress(turn.turn_id, |progress| progress.doing = shown);
     let work = calls.iter().map(|call| async {
         let since = Instant::now();

@@ -11,8 +11,9 @@ use crate::{
     money::Money,
     prompts::Prompts,
     providers::{Completion, Listener, Prompt, Provider, ProviderError},
+    rendering::{RenderPool, Renderer},
     store::{FiledMessage, Filing, Store, WantsTurn},
-    tools::{Darkroom, Prints, Registry},
+    tools::{Registry, read_recipe},
 };
 use chrono::TimeDelta;
 use futures::future::BoxFuture;
@@ -49,11 +50,9 @@ fn plan(answer: &Answer) -> Vec<PlannedSend> {
 
 fn engine(store: &Store) -> Arc<Engine> {
     let limits = Limits { max_file_bytes: 1 << 20, max_conversation_bytes: 1 << 20 };
-    let prints = Prints {
-        store: store.clone(),
-        attachments: Attachments::new(store.clone(), Objects::open("memory://").unwrap(), limits),
-        darkroom: Darkroom::new(1, 1 << 20, imaging::Limits::default(), imaging::Fonts::default()),
-    };
+    let attachments = Attachments::new(store.clone(), Objects::open("memory://").unwrap(), limits);
+    let pool = RenderPool::new(1, 1 << 20, imaging::Limits::default(), imaging::Fonts::default());
+    let renderer = Renderer::new(store.clone(), attachments, pool, read_recipe);
     let agent = Agent {
         name: "moody".into(),
         provider: Arc::new(Moody),
@@ -64,7 +63,7 @@ fn engine(store: &Store) -> Arc<Engine> {
     };
     Arc::new(Engine {
         store: store.clone(),
-        prints,
+        renderer,
         turns: Arc::new(Turns::new(store.clone())),
         prompts: Prompts::load(None).unwrap(),
         bounds: Bounds { max_messages: 10, max_age: TimeDelta::hours(1), max_thread_tokens: 1000 },

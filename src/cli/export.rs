@@ -4,8 +4,8 @@ use crate::{
     app,
     config::Config,
     domain::{Session, SessionId},
+    rendering::Renderer,
     store::{SessionFilter, Store, StoreError},
-    tools::Prints,
     transfer::export::{Export, ExportError, Format},
 };
 use futures::TryStreamExt as _;
@@ -46,39 +46,40 @@ pub async fn export(
     format: Format,
     out: Option<&Path>,
 ) -> Result<String, ExportCommandError> {
-    let prints =
-        app::open_prints(config).await.map_err(|error| ExportCommandError::Storage(format!("{error:#}")))?;
+    let renderer = app::open_renderer(config)
+        .await
+        .map_err(|error| ExportCommandError::Storage(format!("{error:#}")))?;
     let exported = match session {
-        Some(id) => export_one(&prints, id, format, out).await,
-        None => export_all(&prints, format, out).await,
+        Some(id) => export_one(&renderer, id, format, out).await,
+        None => export_all(&renderer, format, out).await,
     };
-    prints.store.close().await;
+    renderer.store.close().await;
     exported
 }
 
 async fn export_one(
-    prints: &Prints,
+    renderer: &Renderer,
     id: SessionId,
     format: Format,
     out: Option<&Path>,
 ) -> Result<String, ExportCommandError> {
-    let session = prints.store.session(id).await?.ok_or(ExportCommandError::Unknown(id))?;
-    let export = Export::load(&prints.store, session).await?;
+    let session = renderer.store.session(id).await?.ok_or(ExportCommandError::Unknown(id))?;
+    let export = Export::load(&renderer.store, session).await?;
     let path = match out {
         Some(out) if out == Path::new("-") => {
-            write_to(prints, export, format, &mut tokio::io::stdout(), out).await?;
+            write_to(renderer, export, format, &mut tokio::io::stdout(), out).await?;
             return Ok("Exported.".into());
         }
         Some(out) if is_folder(out) => out.join(export.filename(format)),
         Some(out) => out.to_owned(),
         None => export.filename(format).into(),
     };
-    save(prints, export, format, &path).await?;
+    save(renderer, export, format, &path).await?;
     Ok(format!("Exported to {}.", path.display()))
 }
 
 async fn export_all(
-    prints: &Prints,
+    renderer: &Renderer,
     format: Format,
     out: Option<&Path>,
 ) -> Result<String, ExportCommandError> {
@@ -89,12 +90,12 @@ async fn export_all(
     if folder.exists() && !folder.is_dir() {
         return Err(ExportCommandError::NoFolder(folder.to_owned()));
     }
-    let sessions = list_sessions(&prints.store).await?;
+    let sessions = list_sessions(&renderer.store).await?;
     let count = sessions.len();
     for session in sessions {
-        let export = Export::load(&prints.store, session).await?;
+        let export = Export::load(&renderer.store, session).await?;
         let path = folder.join(export.filename(format));
-        save(prints, export, format, &path).await?;
+        save(renderer, export, format, &path).await?;
     }
     Ok(match count {
         0 => "There is nothing to export yet.".into(),
@@ -125,7 +126,7 @@ fn is_folder(path: &Path) -> bool {
 
 /// Writes to a temporary file and renames it, so that a failed export leaves no partial file.
 async fn save(
-    prints: &Prints,
+    renderer: &Renderer,
     export: Export,
     format: Format,
     path: &Path,
@@ -141,7 +142,7 @@ async fn save(
     temporary.push(".part");
     let temporary = PathBuf::from(temporary);
     let mut file = tokio::fs::File::create(&temporary).await.map_err(file_error)?;
-    let written = write_to(prints, export, format, &mut file, path).await;
+    let written = write_to(renderer, export, format, &mut file, path).await;
     let renamed = match written {
         Ok(()) => tokio::fs::rename(&temporary, path).await.map_err(file_error),
         Err(error) => Err(error),
@@ -153,7 +154,7 @@ async fn save(
 }
 
 async fn write_to(
-    prints: &Prints,
+    renderer: &Renderer,
     export: Export,
     format: Format,
     output: &mut (impl AsyncWrite + Unpin),
@@ -167,7 +168,7 @@ async fn write_to(
         }
         Format::Markdown => output.write_all(export.markdown().as_bytes()).await.map_err(file_error)?,
         Format::Zip => {
-            let mut chunks = std::pin::pin!(export.archive(prints.clone())?);
+            let mut chunks = std::pin::pin!(export.archive(renderer.clone())?);
             while let Some(chunk) = chunks.try_next().await? {
                 output.write_all(&chunk).await.map_err(file_error)?;
             }

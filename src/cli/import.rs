@@ -5,7 +5,7 @@ use crate::{
     app,
     config::Config,
     domain::{SessionId, UserId},
-    tools::Prints,
+    rendering::Renderer,
     transfer::import::{ImportError, Importer},
 };
 use std::path::{Path, PathBuf};
@@ -21,31 +21,32 @@ pub enum ImportCommandError {
     Import { path: PathBuf, why: ImportError },
 }
 
-/// Imports the files in order and prints the id of each new conversation. Stops at the first file that fails; what
+/// Imports the files in order and renderer the id of each new conversation. Stops at the first file that fails; what
 /// was imported before stays.
 pub async fn import(
     config: &Config,
     user: Option<UserId>,
     files: &[PathBuf],
 ) -> Result<(), ImportCommandError> {
-    let prints =
-        app::open_prints(config).await.map_err(|error| ImportCommandError::Storage(format!("{error:#}")))?;
+    let renderer = app::open_renderer(config)
+        .await
+        .map_err(|error| ImportCommandError::Storage(format!("{error:#}")))?;
     let viewer = match user {
         Some(user) => Viewer { user, standing: Standing::Member },
         None => Viewer::local(),
     };
-    let imported = import_all(config, &prints, &viewer, files).await;
-    prints.store.close().await;
+    let imported = import_all(config, &renderer, &viewer, files).await;
+    renderer.store.close().await;
     imported
 }
 
 async fn import_all(
     config: &Config,
-    prints: &Prints,
+    renderer: &Renderer,
     viewer: &Viewer,
     files: &[PathBuf],
 ) -> Result<(), ImportCommandError> {
-    let importer = Importer { prints, viewer, exclusive_tags: &config.web.exclusive_tags };
+    let importer = Importer { renderer, viewer, exclusive_tags: &config.web.exclusive_tags };
     for path in files {
         let session = import_file(&importer, path).await?;
         println!("Imported {} as conversation {session}.", path.display());

@@ -31,6 +31,8 @@ use std::time::Duration;
 pub struct ToolSpec {
     pub name: &'static str,
     pub description: &'static str,
+    /// What a person reads while the tool runs; `{photos}` becomes "the photo" or "3 photos".
+    pub progress: &'static str,
     pub parameters: Value,
 }
 

@@ -1,7 +1,7 @@
 //! Arguments held against the very schema the model was shown, so that the two never disagree. Every complaint
 //! says which argument, what is wrong with it and what is allowed.
 
-use super::{ToolError, words};
+use super::{ToolError, wording};
 use crate::domain::AttachmentId;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -74,7 +74,7 @@ pub(super) fn id(at: &str, text: &str) -> Result<AttachmentId, ToolError> {
     bare.parse().map_err(|_| {
         refused(format!(
             "{at} is {:?}, which is not an attachment id. Use the id of a marker like [Attachment ID: <uuid>].",
-            words::shortened(text, 60)
+            wording::shortened(text, 60)
         ))
     })
 }
@@ -94,7 +94,7 @@ fn check(schema: &Value, value: &Value, at: &str, complaints: &mut Vec<String>) 
                 let has = if items.is_empty() {
                     "is empty".to_owned()
                 } else {
-                    format!("has {}", words::count(items.len(), "item"))
+                    format!("has {}", wording::count(items.len(), "item"))
                 };
                 return complaints.push(format!("{at} {has}, but must be {}.", wanted(schema)));
             }
@@ -120,11 +120,11 @@ fn check_fields(schema: &Value, fields: &Map<String, Value>, at: &str, complaint
             Some(schema) => check(schema, value, &place(name), complaints),
             None => {
                 let names = || known.keys().map(String::as_str);
-                let meant = words::nearest(name, names())
+                let meant = wording::nearest(name, names())
                     .map(|near| format!(" Did you mean {near}?"))
                     .unwrap_or_default();
                 let allowed = names().collect::<Vec<_>>().join(", ");
-                let place = words::shortened(&place(name), 60);
+                let place = wording::shortened(&place(name), 60);
                 complaints
                     .push(format!("{place} is not an argument of this tool.{meant} Allowed: {allowed}."));
             }
@@ -203,7 +203,7 @@ fn wanted(schema: &Value) -> String {
 fn shown(value: &Value) -> String {
     match value {
         Value::Number(number) => number.to_string(),
-        Value::String(text) => format!("the text {:?}", words::shortened(text, 60)),
+        Value::String(text) => format!("the text {:?}", wording::shortened(text, 60)),
         other => kind(other).to_owned(),
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     Output, Tool, ToolContext, ToolError, ToolResult,
     arguments::{self, id_list, object, refused},
-    words,
+    wording,
 };
 use crate::{
     attachments::{AttachmentError, age, size},
@@ -29,6 +29,7 @@ impl Tool for AttachToResponse {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "attach_to_response",
+            progress: "choosing what to send",
             description: "Chooses which files go out with the answer, in this order, instead of what was just made. \
                           Not needed for new images: those are sent by themselves. The last call counts.",
             parameters: object(
@@ -56,7 +57,7 @@ impl Tool for AttachToResponse {
                 }
             }
             let place = context.scope.conversation();
-            let known = context.store.attachments(place, &ids).await;
+            let known = context.renderer.store.attachments(place, &ids).await;
             let known: Vec<_> = known
                 .map_err(AttachmentError::from)?
                 .iter()
@@ -75,7 +76,7 @@ impl Tool for AttachToResponse {
                 )));
             }
             Ok(ToolResult {
-                text: format!("{} will be sent with the answer.", words::count(ids.len(), "file")),
+                text: format!("{} will be sent with the answer.", wording::count(ids.len(), "file")),
                 outputs: ids.into_iter().map(Output::Known).collect(),
             })
         }
@@ -89,6 +90,7 @@ impl Tool for ListAttachments {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "list_attachments",
+            progress: "looking through the files",
             description: "Lists the newest files of this conversation with their ids.",
             parameters: object(
                 json!({
@@ -119,6 +121,7 @@ impl Tool for ListAttachments {
             let limit = asked.limit.map_or(LISTED, |limit| limit as u32);
             let place = context.scope.conversation();
             let files = context
+                .renderer
                 .store
                 .recent_attachments(place, DateTime::UNIX_EPOCH, limit.into())
                 .await
@@ -128,7 +131,7 @@ impl Tool for ListAttachments {
             }
             let now = Utc::now();
             let mut lines =
-                vec![format!("The newest {} of this conversation:", words::count(files.len(), "file"))];
+                vec![format!("The newest {} of this conversation:", wording::count(files.len(), "file"))];
             lines.extend(files.iter().map(|file| line(file, now)));
             Ok(ToolResult::says(lines.join("\n")))
         }
@@ -158,6 +161,7 @@ impl Tool for GetAttachmentInfo {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "get_attachment_info",
+            progress: "looking through the files",
             description: "Tells what is known of a file: name, type, size, age, where it came from and how it was made.",
             parameters: object(
                 json!({"attachment_id": {"type": "string", "description": "An attachment id of this conversation."}}),
@@ -178,9 +182,9 @@ impl Tool for GetAttachmentInfo {
         async move {
             let asked: Arguments = arguments::read(&self.spec().parameters, &arguments)?;
             let id = arguments::id("attachment_id", &asked.attachment_id)?;
-            let file = context.attachments.find(&context.scope, id).await?;
+            let file = context.renderer.attachments.find(&context.scope, id).await?;
             let place = context.scope.conversation();
-            let parents = context.store.attachments(place, &file.parents).await;
+            let parents = context.renderer.store.attachments(place, &file.parents).await;
             let parents = parents.map_err(AttachmentError::from)?;
             Ok(ToolResult::says(info(&file, &parents, Utc::now())))
         }
@@ -213,7 +217,7 @@ fn info(file: &Attachment, parents: &[Attachment], now: DateTime<Utc>) -> String
         lines.push(format!("made from: [{id}] {name}"));
     }
     if let Some(recipe) = &file.recipe {
-        let with = words::shortened(&recipe.arguments.to_string(), LONGEST_RECIPE);
+        let with = wording::shortened(&recipe.arguments.to_string(), LONGEST_RECIPE);
         lines.push(format!("made with: {} {with}", recipe.tool));
     }
     lines.join("\n")

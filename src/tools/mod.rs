@@ -1,46 +1,38 @@
-//! Tools: what the agent can do. A tool gets a `Scope` and can touch nothing outside it; what it makes is
-//! kept as bytes, and becomes part of the conversation when its result is stored.
+//! Tools: what the agent can do. A tool gets a `Scope` and can touch nothing outside it. Its outputs become part of the
+//! conversation when the agent stores its result.
 
 mod arguments;
 mod combine;
-mod combining;
-mod darkroom;
-mod doing;
-mod editing;
+mod edit_history;
 mod edits;
 mod files;
-mod generate;
-mod history;
-mod info;
-pub mod look;
-mod negatives;
+mod generate_image;
+mod image_info;
+pub mod look_at_image;
+mod missing_glyphs;
 mod outcome;
 mod plain_text;
-mod prints;
+mod progress;
 mod read_text;
 mod registry;
-mod tally;
+mod schema;
+mod sources;
 #[cfg(test)]
 mod tests;
-mod views;
-mod words;
-mod writing;
+mod usage_log;
+mod wording;
 
-pub use darkroom::Darkroom;
-pub use doing::doing;
-pub use generate::{GENERATIVE, Generated};
-pub use negatives::Shelf;
-pub use prints::Prints;
+pub use edits::read_recipe;
+pub use generate_image::{GENERATIVE, Generated};
 pub use registry::{Called, Registry};
-pub use tally::Tally;
-pub use views::Viewed;
+pub use usage_log::UsageLog;
 
 use crate::{
     access::Scope,
-    attachments::{AttachmentError, Attachments, ObjectError, markers},
+    attachments::{AttachmentError, ObjectError, markers},
     domain::{Attachment, AttachmentId},
     providers::ToolSpec,
-    store::Store,
+    rendering::{RenderError, RenderPool, Renderer, TurnPixels},
 };
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -51,47 +43,40 @@ use std::{sync::Arc, time::Duration};
 #[derive(Clone)]
 pub struct ToolContext {
     pub scope: Scope,
-    pub attachments: Attachments,
-    pub store: Store,
-    pub darkroom: Darkroom,
-    pub shelf: Arc<Shelf>,
+    pub renderer: Renderer,
+    pub pixels: Arc<TurnPixels>,
     /// What services charge for this call.
-    pub tally: Tally,
+    pub usage: UsageLog,
 }
 
 impl ToolContext {
-    pub fn new(scope: Scope, prints: &Prints) -> Self {
-        let Prints { store, attachments, darkroom } = prints.clone();
-        let shelf = darkroom.shelf();
-        Self { scope, attachments, store, darkroom, shelf, tally: Tally::default() }
+    pub fn new(scope: Scope, renderer: &Renderer) -> Self {
+        let pixels = renderer.turn_pixels();
+        Self { scope, renderer: renderer.clone(), pixels, usage: UsageLog::default() }
     }
 
     /// The full bytes of a file of this conversation.
     pub async fn bytes(&self, file: &Attachment) -> Result<Bytes, ToolError> {
-        self.prints().bytes(file).await
+        Ok(self.renderer.bytes(file).await?)
     }
 
-    /// A file that can be sent: made now, if so far only its recipe is there.
-    pub async fn printed(&self, file: &Attachment) -> Result<Attachment, ToolError> {
-        self.prints().printed(file).await
+    /// The attachment with its file stored, so that it can be sent.
+    pub async fn ensure_stored(&self, file: &Attachment) -> Result<Attachment, ToolError> {
+        Ok(self.renderer.ensure_stored(file).await?)
     }
 
-    fn prints(&self) -> Prints {
-        Prints {
-            store: self.store.clone(),
-            attachments: self.attachments.clone(),
-            darkroom: self.darkroom.clone(),
-        }
+    pub(crate) fn pool(&self) -> &RenderPool {
+        &self.renderer.pool
     }
 }
 
-// There are at most twenty at a time, so a box would save nothing worth its noise.
+// A call has at most twenty outputs: boxing them saves nothing.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Output {
     /// New; its row is added together with the tool's result.
     Made(Attachment),
-    /// Known before, shown again.
+    /// Already in the conversation; shown again.
     Known(AttachmentId),
 }
 
@@ -104,7 +89,7 @@ impl Output {
     }
 }
 
-/// What the model reads and what the tool made. Partial success says both which worked and which did not.
+/// What the model reads and what the tool made. After a partial success the text names what worked and what did not.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolResult {
     pub text: String,
@@ -123,10 +108,10 @@ impl ToolResult {
     }
 }
 
-/// Why a tool gave nothing. Each becomes a result the model can act on.
+/// Why a tool failed. Each variant becomes a result that the model can act on.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// Says which argument, what is wrong with it and what is allowed.
+    /// Names the argument, what is wrong with it and what is allowed.
     #[error("{0}")]
     BadArgument(String),
     #[error(transparent)]
@@ -137,13 +122,23 @@ pub enum ToolError {
     Trouble(String),
 }
 
+impl From<RenderError> for ToolError {
+    fn from(error: RenderError) -> Self {
+        match error {
+            RenderError::Attachment(error) => Self::Attachment(error),
+            RenderError::Imaging(error) => Self::Imaging(error),
+            other => Self::Trouble(other.to_string()),
+        }
+    }
+}
+
 impl ToolError {
-    /// Trouble of ours that may be over in a moment.
-    pub fn may_pass(&self) -> bool {
+    /// True if the same call may succeed in a moment.
+    pub fn is_passing(&self) -> bool {
         matches!(self, Self::Attachment(error) if error.is_passing())
     }
 
-    /// What the model reads. Internals of ours go to the log instead.
+    /// What the model reads. Internal details go to the log instead.
     pub fn told(&self) -> String {
         match self {
             Self::Attachment(AttachmentError::Unknown(id)) => format!(
@@ -154,7 +149,7 @@ impl ToolError {
                 "The file is gone from the attachment store.".to_owned()
             }
             Self::Attachment(error) if error.is_passing() => {
-                tracing::warn!(%error, "a tool could not reach the files");
+                tracing::warn!(%error, op = "run_tool", "attachments unavailable");
                 "Files cannot be reached just now. Try again in a moment.".to_owned()
             }
             other => sentence(&other.to_string()),
@@ -162,15 +157,15 @@ impl ToolError {
     }
 }
 
-/// Some errors are phrased to be quoted inside a sentence; here each stands on its own.
+/// Ends the text with a full stop: some errors are phrased to be quoted inside a sentence.
 fn sentence(text: &str) -> String {
     if text.ends_with(['.', '?', '!']) { text.to_owned() } else { format!("{text}.") }
 }
 
 pub trait Tool: Send + Sync {
     fn spec(&self) -> ToolSpec;
-    /// How long a call may take, for what takes longer than tools usually do.
-    fn patience(&self) -> Option<Duration> {
+    /// The time-out of a call, for a tool that takes longer than most.
+    fn timeout(&self) -> Option<Duration> {
         None
     }
     fn run<'a>(

@@ -1,6 +1,6 @@
-//! One result out of several images: what worked is returned, what did not is told by position, name and reason.
+//! One result for a call over several images: outputs that worked, and a line per image that failed, by position and name.
 
-use super::{Output, ToolContext, ToolError, ToolResult, words};
+use super::{Output, ToolError, ToolResult, wording};
 use crate::{
     attachments::AttachmentError,
     domain::{Attachment, AttachmentId},
@@ -27,7 +27,7 @@ impl Failure {
         Self { filename: None, why }
     }
 
-    fn unknown(id: AttachmentId) -> Self {
+    pub(super) fn unknown(id: AttachmentId) -> Self {
         Self { filename: None, why: ToolError::from(AttachmentError::Unknown(id)).told() }
     }
 
@@ -52,21 +52,6 @@ impl Failure {
     }
 }
 
-/// The files behind these ids, each looked for in this conversation only, in order.
-pub(super) async fn find_all(
-    context: &ToolContext,
-    ids: &[AttachmentId],
-) -> Result<Vec<Result<Attachment, Failure>>, ToolError> {
-    let place = context.scope.conversation();
-    let known = context.store.attachments(place, ids).await;
-    let known = known.map_err(AttachmentError::from)?;
-    let find = |id: &AttachmentId| {
-        let file = known.iter().find(|file| file.attachment_id == *id);
-        file.cloned().ok_or(Failure::unknown(*id))
-    };
-    Ok(ids.iter().map(find).collect())
-}
-
 /// `done` is how the text starts: "Cropped" gives "Cropped 2 images."
 pub(super) fn gather(done: &str, outcomes: Vec<Result<Output, Failure>>) -> Result<ToolResult, ToolError> {
     let all = outcomes.len();
@@ -88,7 +73,7 @@ pub(super) fn gather(done: &str, outcomes: Vec<Result<Output, Failure>>) -> Resu
         return Err(ToolError::Trouble(told.join("\n")));
     }
     let mut text = if failures.is_empty() {
-        format!("{done} {}.", words::count(all, "image"))
+        format!("{done} {}.", wording::count(all, "image"))
     } else {
         format!("{done} {} of {all} images.", outputs.len())
     };

@@ -3,7 +3,7 @@
 use super::{
     Tool, ToolContext, ToolError, ToolResult,
     arguments::{self, object, refused},
-    plain_text, words,
+    plain_text, wording,
 };
 use crate::{
     domain::Attachment,
@@ -44,6 +44,7 @@ impl Tool for ReadTextAttachment {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "read_text_attachment",
+            progress: "reading notes",
             description: "Reads lines of a text file (plain text, CSV, JSON, code, logs, …), or finds lines in it.",
             parameters: object(
                 json!({
@@ -87,14 +88,14 @@ impl Tool for ReadTextAttachment {
                 offset: asked.offset.map_or(0, |offset| offset as usize),
                 limit: asked.limit.map_or(LINES, |limit| limit as usize),
             };
-            let file = context.attachments.find(&context.scope, id).await?;
+            let file = context.renderer.attachments.find(&context.scope, id).await?;
             if !plain_text::may_be_text(&file.mime_type) {
                 return Err(no_text(&file));
             }
             let bytes = context.bytes(&file).await?;
             let memory = bytes.len() as u64 * 3;
             let read = move || plain_text::decode(&bytes).map(|text| wish.page(&text));
-            let page = context.darkroom.run(memory, read).await?;
+            let page = context.pool().run(memory, read).await?;
             let page = page.ok_or_else(|| no_text(&file))??;
             Ok(ToolResult::says(format!("{}: {page}", file.filename)))
         }
@@ -103,7 +104,7 @@ impl Tool for ReadTextAttachment {
 }
 
 fn no_text(file: &Attachment) -> ToolError {
-    let kind = words::with_article(&file.mime_type);
+    let kind = wording::with_article(&file.mime_type);
     refused(format!("{} is {kind} file, not text: it cannot be read line by line.", file.filename))
 }
 
@@ -132,7 +133,7 @@ fn pattern(grep: &str) -> Result<Regex, ToolError> {
 impl Wish {
     fn page(&self, text: &str) -> Result<String, ToolError> {
         let total = text.lines().count();
-        let whole = words::count(total, "line");
+        let whole = wording::count(total, "line");
         let numbered = text.lines().enumerate().map(|(index, line)| (index + 1, line));
         let Some(grep) = &self.grep else {
             return self.cut(numbered, "lines", total, "");
@@ -170,7 +171,7 @@ impl Wish {
             if length > left && !shown.is_empty() {
                 break;
             }
-            shown.push(words::shortened(&line, left));
+            shown.push(wording::shortened(&line, left));
             left = left.saturating_sub(length);
         }
         let end = self.offset + shown.len();
@@ -191,5 +192,5 @@ fn around(line: &str, found: std::ops::Range<usize>) -> String {
     let skipped = before.saturating_sub(LONGEST_MATCH / 4);
     let rest: String = line.chars().skip(skipped).collect();
     let start = if skipped > 0 { "…" } else { "" };
-    format!("{start}{}", words::shortened(&rest, LONGEST_MATCH))
+    format!("{start}{}", wording::shortened(&rest, LONGEST_MATCH))
 }

@@ -1,10 +1,14 @@
-//! All tools by name, and the one way to call them: whatever happens, the model gets a result it can act on.
+//! All tools by name, and the one way to call them. Every call gives a result that the model can act on, also after a
+//! time-out or a panic.
 
 use super::{
-    Output, Tally, Tool, ToolContext, ToolError, ToolResult, combine, edits, files, generate, history, info,
-    look, read_text, words,
+    Output, Tool, ToolContext, ToolError, ToolResult, UsageLog, combine, edit_history, edits, files,
+    generate_image, image_info, look_at_image, progress, read_text, wording,
 };
-use crate::providers::{Painter, ToolSpec, Usage};
+use crate::{
+    domain::ToolCall,
+    providers::{Painter, ToolSpec, Usage},
+};
 use futures::FutureExt as _;
 use serde_json::Value;
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
@@ -13,14 +17,14 @@ pub struct Registry {
     tools: Vec<Box<dyn Tool>>,
 }
 
-/// What became of a call.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Called {
     /// What the model reads, markers included. Starts with `Error: ` when nothing worked.
     pub text: String,
     pub outputs: Vec<Output>,
     pub failed: bool,
-    /// What services were asked for on the way, to be charged for whatever came of it.
+    /// What services charged on the way, whether or not the call succeeded.
     pub usage: Vec<Usage>,
 }
 
@@ -29,17 +33,17 @@ impl Registry {
     pub fn new() -> Self {
         let mut tools = edits::tools();
         tools.extend(combine::tools());
-        tools.extend(history::tools());
-        tools.push(Box::new(look::LookAtImage));
-        tools.push(Box::new(info::ImageInfo));
+        tools.extend(edit_history::tools());
+        tools.push(Box::new(look_at_image::LookAtImage));
+        tools.push(Box::new(image_info::ImageInfo));
         tools.extend(files::tools());
         tools.push(Box::new(read_text::ReadTextAttachment));
         Self::of(tools)
     }
 
-    /// With the tools that a service does the work of.
+    /// Adds the tools that need an image generation service.
     pub fn with_painter(mut self, painter: &Arc<Painter>) -> Self {
-        self.tools.extend(generate::tools(painter));
+        self.tools.extend(generate_image::tools(painter));
         self
     }
 
@@ -47,7 +51,7 @@ impl Registry {
         Self { tools }
     }
 
-    /// Without the tools that an agent may not use: it can neither see nor call them.
+    /// Removes the tools that an agent may not use: it can neither see nor call them.
     pub fn only(mut self, allowed: impl Fn(&str) -> bool) -> Self {
         self.tools.retain(|tool| allowed(tool.spec().name));
         self
@@ -61,7 +65,12 @@ impl Registry {
         self.tools.iter().map(|tool| tool.spec().name).collect()
     }
 
-    /// `arguments` is the text the model wrote.
+    /// One line for the person who waits, about the calls of one step: "cropping 3 photos and turning the photo…".
+    pub fn describe_progress(&self, calls: &[ToolCall]) -> String {
+        progress::describe(&self.specs(), calls)
+    }
+
+    /// Runs a tool. `arguments` is the text the model wrote.
     pub async fn call(
         &self,
         context: &ToolContext,
@@ -69,18 +78,18 @@ impl Registry {
         arguments: &str,
         timeout: Duration,
     ) -> Called {
-        let context = ToolContext { tally: Tally::default(), ..context.clone() };
+        let context = ToolContext { usage: UsageLog::default(), ..context.clone() };
         let result = match self.find(name) {
             Ok(tool) => match read(arguments) {
                 Ok(arguments) => {
-                    let timeout = tool.patience().map_or(timeout, |patience| patience.max(timeout));
+                    let timeout = tool.timeout().map_or(timeout, |own| own.max(timeout));
                     attempt(tool, &context, arguments, name, timeout).await
                 }
                 Err(error) => Err(error),
             },
             Err(error) => Err(error),
         };
-        let usage = context.tally.take();
+        let usage = context.usage.take();
         match result {
             Ok(result) => Called { text: result.rendered(), outputs: result.outputs, failed: false, usage },
             Err(error) => {
@@ -94,10 +103,10 @@ impl Registry {
         let found = self.tools.iter().find(|tool| tool.spec().name == name.trim());
         found.map(|tool| &**tool).ok_or_else(|| {
             let names = self.names();
-            let meant = words::nearest(name, names.iter().copied())
+            let meant = wording::nearest(name, names.iter().copied())
                 .map(|near| format!(" Did you mean {near}?"))
                 .unwrap_or_default();
-            let asked = words::shortened(name, 60);
+            let asked = wording::shortened(name, 60);
             ToolError::BadArgument(format!(
                 "There is no tool {asked:?}.{meant} The tools are: {}.",
                 names.join(", ")
@@ -139,7 +148,7 @@ async fn attempt(
                 .downcast_ref::<String>()
                 .map(String::as_str)
                 .or_else(|| panic.downcast_ref::<&str>().copied());
-            tracing::error!(tool = name, detail, "a tool panicked");
+            tracing::error!(op = "run_tool", tool = name, detail, "a tool panicked");
             Err(ToolError::Trouble(format!(
                 "{name} broke off: a fault on our side, not of the arguments. Try another way, or say that it did \
                  not work."

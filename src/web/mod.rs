@@ -20,8 +20,8 @@ use crate::{
     access::Door,
     agent::{Routes, Turns},
     attachments::Attachments,
+    rendering::Renderer,
     store::Store,
-    tools::Prints,
 };
 pub use attempts::Attempts;
 use axum::{Router, extract::DefaultBodyLimit, middleware, routing::get};
@@ -38,7 +38,7 @@ pub struct Site {
     pub store: Store,
     pub attachments: Attachments,
     pub turns: Arc<Turns>,
-    pub prints: Prints,
+    pub renderer: Renderer,
     /// Which agent a message is for.
     pub routes: Routes,
     pub door: Arc<Door>,

@@ -160,7 +160,7 @@ impl Carried {
             self.known.push(file);
             return Ok(());
         }
-        let bytes = site.prints.bytes(&file).await?;
+        let bytes = site.renderer.bytes(&file).await?;
         let copy = NewFile::from_person(bytes, Some(file.filename));
         self.new.push(site.attachments.keep(scope, copy).await?);
         Ok(())
@@ -195,7 +195,7 @@ async fn echo(
     };
     let mut attachments = Vec::new();
     for file in carried.known.iter().chain(&carried.new) {
-        attachments.push(site.prints.printed(file).await?);
+        attachments.push(site.renderer.ensure_stored(file).await?);
     }
     let answer = Answer { text: words.to_owned(), attachments };
     Ok(Some(Echo { sends: plan(&answer), reply_to }))

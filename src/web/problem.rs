@@ -2,7 +2,7 @@
 //! anything of our insides, which go to the log.
 
 use crate::{
-    attachments::AttachmentError, domain::Flaw, store::StoreError, tools::ToolError,
+    attachments::AttachmentError, domain::Flaw, rendering::RenderError, store::StoreError,
     transfer::import::EntryError,
 };
 use axum::{
@@ -143,11 +143,11 @@ impl From<AttachmentError> for Problem {
     }
 }
 
-impl From<ToolError> for Problem {
-    fn from(error: ToolError) -> Self {
-        match error.may_pass() {
+impl From<RenderError> for Problem {
+    fn from(error: RenderError) -> Self {
+        match error.is_passing() {
             true => Self::ours("a picture", &error),
-            false => Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error.told()),
+            false => Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error.describe()),
         }
     }
 }

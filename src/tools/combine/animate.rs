@@ -1,13 +1,15 @@
 //! Several images shown one after the other.
 
-use super::images;
+use super::{
+    execute::{CombinePlan, Combined, CombinedFile},
+    images,
+};
 use crate::{
     providers::ToolSpec,
     tools::{
         ToolError,
         arguments::{self, object, refused},
-        combining::{Made, MadeFile, Plan},
-        words,
+        wording,
     },
 };
 use imaging::{self, Animation, Color, FilmFormat};
@@ -19,6 +21,7 @@ const MOST_IMAGES: u64 = 50;
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
         name: "animate_images",
+        progress: "animating {photos}",
         description: "Makes one animation out of several images, shown one after the other. Its frame is that of the \
                       first image; others are fitted into it.",
         parameters: object(
@@ -57,7 +60,7 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
+pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<CombinePlan, ToolError> {
     #[derive(Deserialize)]
     struct Arguments {
         images: Vec<String>,
@@ -81,22 +84,22 @@ pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError
         longest: asked.size.unwrap_or(800.0) as u32,
         background: background.map_err(|error| refused(format!("background: {error}")))?,
     };
-    Ok(Plan {
+    Ok(CombinePlan {
         writes: Vec::new(),
         images: asked.images,
         thing: "An animation",
-        least: 2,
+        min_images: 2,
         // Some frames are held at a time: before, after, what is on the screen, and those a fade starts from.
         pixels: 4 * u64::from(animation.longest).pow(2),
         make: Box::new(move |sources, _, work| {
             let (width, height) = animation.frame(sources.size(0)?);
             let encoded = imaging::animate(sources, &animation, work)?;
-            let of = words::count(sources.len(), "image");
+            let of = wording::count(sources.len(), "image");
             let kind = if animation.format == FilmFormat::Gif { "GIF" } else { "animated WebP" };
             let size = crate::attachments::size(encoded.bytes.len() as u64);
-            Ok(Made {
-                text: format!("Made a {kind} of {of}, {seconds} s each ({width}×{height}, {size})."),
-                files: vec![MadeFile {
+            Ok(Combined {
+                text: format!("Combined a {kind} of {of}, {seconds} s each ({width}×{height}, {size})."),
+                files: vec![CombinedFile {
                     encoded,
                     stem: "animation",
                     description: format!("{of} as an animation"),

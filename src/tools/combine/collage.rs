@@ -1,13 +1,15 @@
 //! Several images on one canvas.
 
-use super::images;
+use super::{
+    execute::{CombinePlan, Combined, CombinedFile},
+    images,
+};
 use crate::{
     providers::ToolSpec,
     tools::{
         ToolError,
         arguments::{self, object, refused},
-        combining::{Made, MadeFile, Plan},
-        words,
+        wording,
     },
 };
 use imaging::{
@@ -23,6 +25,7 @@ const LONGEST_CAPTION: u64 = 80;
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
         name: "collage_images",
+        progress: "making a collage of {photos}",
         description: "Puts several images on one canvas: a grid as in a photo album, a row, a column, before and after \
                       with a divider, or a contact sheet with captions.",
         parameters: object(
@@ -71,7 +74,7 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
+pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<CombinePlan, ToolError> {
     #[derive(Deserialize)]
     struct Arguments {
         images: Vec<String>,
@@ -103,7 +106,7 @@ pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError
         return Err(refused(format!(
             "captions has {}, but images has {number}. Give one caption for each image, in the same order, or \"\" for \
              none.",
-            words::count(captions.len(), "item"),
+            wording::count(captions.len(), "item"),
         )));
     }
     let background = asked.background.as_deref().map(Background::parse).transpose();
@@ -118,36 +121,36 @@ pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError
         captions: Vec::new(),
     };
     let captions = asked.captions;
-    let (name, stem, least) = match layout {
+    let (name, stem, min_images) = match layout {
         CollageLayout::Grid => ("grid", "collage", 2),
         CollageLayout::Row => ("row", "collage", 2),
         CollageLayout::Column => ("column", "collage", 2),
         CollageLayout::BeforeAfter => ("before and after", "before-after", 2),
         CollageLayout::ContactSheet => ("contact sheet", "contact-sheet", 1),
     };
-    Ok(Plan {
+    Ok(CombinePlan {
         writes: captions.iter().flatten().cloned().collect(),
         images: asked.images,
         thing: if layout == CollageLayout::ContactSheet { "A contact sheet" } else { "A collage" },
-        least,
+        min_images,
         pixels: collage.most_pixels(),
-        make: Box::new(move |sources, pieces, work| {
+        make: Box::new(move |sources, images, work| {
             let caption =
                 |position: usize| captions.as_ref().and_then(|captions| captions.get(position)).cloned();
             let captions = match (&captions, layout) {
                 (None, CollageLayout::ContactSheet) => {
-                    pieces.iter().map(|piece| piece.filename.clone()).collect()
+                    images.iter().map(|image| image.filename.clone()).collect()
                 }
                 (None, _) => Vec::new(),
-                (Some(_), _) => pieces.iter().filter_map(|piece| caption(piece.position)).collect(),
+                (Some(_), _) => images.iter().filter_map(|image| caption(image.position)).collect(),
             };
             let collage = Collage { captions, ..collage.clone() };
             let picture = ops::collage(sources, &collage, work)?;
             let (width, height) = (picture.width(), picture.height());
-            let of = words::count(sources.len(), "image");
-            Ok(Made {
+            let of = wording::count(sources.len(), "image");
+            Ok(Combined {
                 text: format!("Put {of} together ({name}, {width}×{height})."),
-                files: vec![MadeFile {
+                files: vec![CombinedFile {
                     encoded: imaging::encode(&picture)?,
                     stem,
                     description: format!("{of} put together ({name})"),

@@ -1,12 +1,14 @@
 //! Two images held against each other.
 
-use super::images;
+use super::{
+    execute::{CombinePlan, Combined, CombinedFile},
+    images,
+};
 use crate::{
     providers::ToolSpec,
     tools::{
         ToolError,
         arguments::{self, object},
-        combining::{Made, MadeFile, Plan},
     },
 };
 use imaging::{
@@ -22,6 +24,7 @@ const PIXELS: u64 = 8_000_000;
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
         name: "compare_images",
+        progress: "comparing {photos}",
         description: "Compares two images: how similar they are, which part of the pixels changed and where (regions in \
                       thousandths, as highlight_image takes them), with pictures that show it.",
         parameters: object(
@@ -39,7 +42,7 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
+pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<CombinePlan, ToolError> {
     #[derive(Deserialize)]
     struct Arguments {
         images: Vec<String>,
@@ -48,11 +51,11 @@ pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError
     }
     let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
     let mode = asked.mode;
-    Ok(Plan {
+    Ok(CombinePlan {
         writes: Vec::new(),
         images: asked.images,
         thing: "A comparison",
-        least: 2,
+        min_images: 2,
         pixels: PIXELS,
         make: Box::new(move |sources, _, work| {
             let mut comparison = ops::compare(sources, mode, work)?;
@@ -64,12 +67,12 @@ pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError
             for (picture, stem, description) in pictures {
                 if let Some(picture) = picture {
                     let encoded = imaging::encode(&picture)?;
-                    files.push(MadeFile { encoded, stem, description: description.to_owned() });
+                    files.push(CombinedFile { encoded, stem, description: description.to_owned() });
                 }
             }
             let shown: Vec<_> = files.iter().map(|file| file.stem).collect();
             let told = told(&comparison);
-            Ok(Made { text: format!("{told}\nMade: {}.", shown.join(", ")), files })
+            Ok(Combined { text: format!("{told}\nMade: {}.", shown.join(", ")), files })
         }),
     })
 }

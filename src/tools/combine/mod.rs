@@ -1,11 +1,13 @@
-//! The tools that make one thing out of several images, as the model sees them, one per file. The path from
-//! arguments to files is in `combining`.
+//! Combinations: tools that make one thing from several images. One file per tool holds what the model sees; `execute` runs
+//! them.
 
 mod animate;
 mod collage;
 mod compare;
+mod execute;
 
-use super::{Tool, combining::CombineTool};
+use super::Tool;
+use execute::CombineTool;
 use serde_json::{Value, json};
 
 pub(super) fn tools() -> Vec<Box<dyn Tool>> {
@@ -17,12 +19,12 @@ pub(super) fn tools() -> Vec<Box<dyn Tool>> {
     tools.map(|tool| Box::new(tool) as Box<dyn Tool>).into()
 }
 
-fn images(least: u64, most: u64, what_for: &str) -> Value {
+fn images(min: u64, max: u64, what_for: &str) -> Value {
     json!({
         "type": "array",
         "items": {"type": "string"},
-        "minItems": least,
-        "maxItems": most,
+        "minItems": min,
+        "maxItems": max,
         "description": what_for,
     })
 }

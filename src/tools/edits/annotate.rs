@@ -1,13 +1,13 @@
 //! Things drawn on images: text, arrows, lines, pins and polygons.
 
-use super::{CORNERS, Corners, color, images, read_color, region_properties};
+use super::execute::{EditKind, EditPlan};
 use crate::{
     providers::ToolSpec,
     tools::{
         ToolError,
         arguments::{self, object, refused},
-        editing::{Making, Plan},
-        words,
+        schema::{CORNERS, Corners, color, images, read_color, region_properties},
+        wording,
     },
 };
 use imaging::{
@@ -98,6 +98,7 @@ pub(super) fn annotate_spec() -> ToolSpec {
     });
     ToolSpec {
         name: "annotate_image",
+        progress: "writing on {photos}",
         description: "Draws on images: text at x and y or in a region, arrows and lines from one point to another, \
                       numbered pins whose tip is at x and y, and polygons. All places are in thousandths (0-1000) of \
                       the upright image: look at the image first to know where things are.",
@@ -182,7 +183,7 @@ impl Kind {
     }
 }
 
-pub(super) fn annotate(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
+pub(super) fn annotate(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> {
     #[derive(Deserialize)]
     struct Arguments {
         images: Vec<String>,
@@ -201,12 +202,15 @@ pub(super) fn annotate(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolE
         drawn.push(annotation);
     }
     let writes: Vec<_> = asked.items.iter().filter_map(|item| item.text.clone()).collect();
-    Ok(Plan {
+    Ok(EditPlan {
         done: "Annotated",
         suffix: "annotated",
-        description: words::shortened(&told(&asked.items), 200),
+        description: wording::shortened(&told(&asked.items), 200),
         writes,
-        ..Plan::new(asked.images, Making::each(move |picture, work| ops::annotate(picture, &drawn, work)))
+        ..EditPlan::new(
+            asked.images,
+            EditKind::pixels(move |picture, work| ops::annotate(picture, &drawn, work)),
+        )
     })
 }
 
@@ -219,7 +223,7 @@ fn nothing_else(at: &str, kind: Kind, sent: &Value) -> Result<(), ToolError> {
         None => Ok(()),
         Some(name) => Err(refused(format!(
             "{at}.{name} does not go with {}, which takes: {}.",
-            words::with_article(kind.name()),
+            wording::with_article(kind.name()),
             kind.takes().join(", ")
         ))),
     }
@@ -228,7 +232,7 @@ fn nothing_else(at: &str, kind: Kind, sent: &Value) -> Result<(), ToolError> {
 impl Item {
     fn annotation(&self, at: &str, next_number: u32) -> Result<Annotation, ToolError> {
         let needs =
-            |what: &str| refused(format!("{at}: {} needs {what}.", words::with_article(self.kind.name())));
+            |what: &str| refused(format!("{at}: {} needs {what}.", wording::with_article(self.kind.name())));
         let color = read_color(&format!("{at}.color"), self.color.as_deref())?;
         let here = match (self.x, self.y) {
             (Some(x), Some(y)) => Some(Point { x, y }.spot(at)?),
@@ -304,7 +308,7 @@ fn told(items: &[Item]) -> String {
     for kind in [Kind::Arrow, Kind::Line, Kind::Pin, Kind::Polygon] {
         let number = items.iter().filter(|item| item.kind == kind).count();
         if number > 0 {
-            parts.push(words::count(number, kind.name()));
+            parts.push(wording::count(number, kind.name()));
         }
     }
     format!("annotated: {}", parts.join(", "))

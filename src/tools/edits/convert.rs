@@ -1,12 +1,12 @@
 //! Another file of the same picture: its format, how much it may weigh, and what it tells besides pixels.
 
-use super::images;
+use super::execute::{EditKind, EditPlan, Source};
 use crate::{
     providers::ToolSpec,
     tools::{
         ToolError,
         arguments::{self, object, refused},
-        editing::{Making, Plan, Source},
+        schema::images,
     },
 };
 use imaging::{self, Conversion, Metadata, Target};
@@ -20,6 +20,7 @@ const MOST_KB: u32 = 50_000;
 pub(super) fn convert_spec() -> ToolSpec {
     ToolSpec {
         name: "convert_image",
+        progress: "converting {photos}",
         description: "Saves images in another format, at another quality or under a size in kB, with or without their \
                       metadata. The same format with nothing else just strips the metadata, without loss. Animations \
                       stay whole only within their own format.",
@@ -61,7 +62,7 @@ pub(super) fn convert_spec() -> ToolSpec {
     }
 }
 
-pub(super) fn convert(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
+pub(super) fn convert(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> {
     #[derive(Deserialize)]
     struct Arguments {
         images: Vec<String>,
@@ -97,13 +98,13 @@ pub(super) fn convert(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolEr
         lossless: asked.lossless,
     };
     let limit = asked.max_kb.map(|kb| format!(" under {kb} kB")).unwrap_or_default();
-    Ok(Plan {
+    Ok(EditPlan {
         done: "Converted",
         suffix: "converted",
         description: format!("converted to {format}{limit}"),
-        ..Plan::new(
+        ..EditPlan::new(
             asked.images,
-            Making::Whole(Arc::new(move |source, work| match source {
+            EditKind::File(Arc::new(move |source, work| match source {
                 Source::File(bytes) => imaging::convert(&bytes, &wanted, work),
                 Source::Picture(picture) => imaging::convert_picture(picture, &wanted, work),
             })),

@@ -1,13 +1,13 @@
 //! Marks on parts of images.
 
-use super::{CORNERS, Corners, color, images, read_color, region_properties};
+use super::execute::{EditKind, EditPlan};
 use crate::{
     providers::ToolSpec,
     tools::{
         ToolError,
         arguments::{self, object},
-        editing::{Making, Plan},
-        words,
+        schema::{CORNERS, Corners, color, images, read_color, region_properties},
+        wording,
     },
 };
 use imaging::ops::{self, Highlight, Shape};
@@ -40,6 +40,7 @@ pub(super) fn highlight_spec() -> ToolSpec {
     });
     ToolSpec {
         name: "highlight_image",
+        progress: "marking {photos}",
         description: "Marks parts of images with an outline or a spotlight and, if wanted, labels or numbers. Regions are in \
                       thousandths (0-1000) of the upright image: look at the image first to know where things are.",
         parameters: object(
@@ -63,7 +64,7 @@ pub(super) fn highlight_spec() -> ToolSpec {
     }
 }
 
-pub(super) fn highlight(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
+pub(super) fn highlight(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> {
     #[derive(Deserialize)]
     struct Arguments {
         images: Vec<String>,
@@ -96,15 +97,18 @@ pub(super) fn highlight(spec: &ToolSpec, arguments: &Value) -> Result<Plan, Tool
     }
     let labels: Vec<_> = marks.iter().filter_map(|mark| mark.label.clone()).collect();
     let description = if labels.is_empty() {
-        format!("{} highlighted", words::count(marks.len(), "region"))
+        format!("{} highlighted", wording::count(marks.len(), "region"))
     } else {
-        words::shortened(&format!("highlighted: {}", labels.join(", ")), 200)
+        wording::shortened(&format!("highlighted: {}", labels.join(", ")), 200)
     };
-    Ok(Plan {
+    Ok(EditPlan {
         done: "Highlighted",
         suffix: "highlighted",
         description,
         writes: labels,
-        ..Plan::new(asked.images, Making::each(move |picture, work| ops::highlight(picture, &marks, work)))
+        ..EditPlan::new(
+            asked.images,
+            EditKind::pixels(move |picture, work| ops::highlight(picture, &marks, work)),
+        )
     })
 }

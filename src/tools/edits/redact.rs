@@ -1,13 +1,13 @@
 //! Hiding parts of images for good.
 
-use super::{CORNERS, Corners, images, region_properties};
+use super::execute::{EditKind, EditPlan};
 use crate::{
     providers::ToolSpec,
     tools::{
         ToolError,
         arguments::{self, object, refused},
-        editing::{Making, Plan},
-        words,
+        schema::{CORNERS, Corners, images, region_properties},
+        wording,
     },
 };
 use imaging::{
@@ -22,6 +22,7 @@ const MOST_REGIONS: u64 = 50;
 pub(super) fn redact_spec() -> ToolSpec {
     ToolSpec {
         name: "redact_image",
+        progress: "hiding parts of {photos}",
         description: "Hides parts of images (faces, names, numbers) for good: they cannot be got back from the new image. \
                       Look at the image first, and cover all of it: each region is widened by about 1%. The original \
                       stays in the conversation.",
@@ -52,7 +53,7 @@ pub(super) fn redact_spec() -> ToolSpec {
     }
 }
 
-pub(super) fn redact(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
+pub(super) fn redact(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> {
     #[derive(Deserialize)]
     struct Arguments {
         images: Vec<String>,
@@ -79,12 +80,15 @@ pub(super) fn redact(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolErr
         RedactionStyle::Pixelate => "pixelated",
         RedactionStyle::Blur => "blurred",
     };
-    Ok(Plan {
+    Ok(EditPlan {
         done: "Redacted",
         suffix: "redacted",
-        description: format!("{} {how}", words::count(redaction.regions.len(), "region")),
+        description: format!("{} {how}", wording::count(redaction.regions.len(), "region")),
         // Whoever shares the new image must know that the conversation still holds the old one.
         note: Some("The original, with nothing hidden, stays in this conversation."),
-        ..Plan::new(asked.images, Making::each(move |picture, work| ops::redact(picture, &redaction, work)))
+        ..EditPlan::new(
+            asked.images,
+            EditKind::pixels(move |picture, work| ops::redact(picture, &redaction, work)),
+        )
     })
 }

@@ -1,14 +1,15 @@
 //! Signatures on images. A text goes the way of every edit; a mark that is an image itself is found and opened first.
 
-use super::{color, images, read_color};
+use super::execute::{EditKind, EditPlan, EditTool, Source, execute, recipe};
 use crate::{
     providers::ToolSpec,
+    rendering::RenderError,
     tools::{
         Tool, ToolContext, ToolError, ToolResult,
         arguments::{self, object, refused},
-        editing::{EditTool, Making, Plan, Source, carry_out, recipe},
-        outcome::find_all,
-        words,
+        schema::{color, images, read_color},
+        sources::find_all,
+        wording,
     },
 };
 use futures::{FutureExt as _, future::BoxFuture};
@@ -46,6 +47,7 @@ struct Arguments {
 pub(super) fn watermark_spec() -> ToolSpec {
     ToolSpec {
         name: "watermark_image",
+        progress: "putting a watermark on {photos}",
         description: "Signs images with a faint text or with another image, such as a logo. Give text or mark, not \
                       both.",
         parameters: object(
@@ -83,7 +85,7 @@ pub(super) fn watermark_spec() -> ToolSpec {
 }
 
 impl Arguments {
-    fn plan(&self, mark: Mark) -> Plan {
+    fn plan(&self, mark: Mark) -> EditPlan {
         let usual = if self.position == Position::Tile { USUAL_TILE_OPACITY } else { USUAL_OPACITY };
         let watermark = Watermark {
             mark,
@@ -92,21 +94,21 @@ impl Arguments {
             size: (self.size.unwrap_or(USUAL_SIZE) / 100.0) as f32,
         };
         let description = match &self.text {
-            Some(text) => words::shortened(&format!("watermarked: {text}"), 200),
+            Some(text) => wording::shortened(&format!("watermarked: {text}"), 200),
             None => "watermarked with another image".to_owned(),
         };
-        let making = Making::each(move |picture, work| ops::watermark(picture, &watermark, work));
-        Plan {
+        let kind = EditKind::pixels(move |picture, work| ops::watermark(picture, &watermark, work));
+        EditPlan {
             done: "Watermarked",
             suffix: "watermarked",
             description,
             writes: self.text.iter().cloned().collect(),
-            ..Plan::new(self.images.clone(), making)
+            ..EditPlan::new(self.images.clone(), kind)
         }
     }
 }
 
-fn watermark(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
+fn watermark(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> {
     let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
     let color = read_color("color", asked.color.as_deref())?;
     match (&asked.text, &asked.mark) {
@@ -161,8 +163,8 @@ async fn with_mark(
     }
     let ids = arguments::ids("images", &asked.images)?;
     let mark = arguments::id("mark", mark)?;
-    let file = context.attachments.find(&context.scope, mark).await?;
-    let told = |error: ToolError| refused(format!("mark: {}", error.told()));
+    let file = context.renderer.attachments.find(&context.scope, mark).await?;
+    let told = |error: RenderError| refused(format!("mark: {}", error.describe()));
     if !file.is_image() {
         return Err(refused(format!("mark: {} is not a picture.", file.filename)));
     }
@@ -170,12 +172,12 @@ async fn with_mark(
     let bytes = context.bytes(&file).await?;
     let open = move |work: &imaging::Work| Mark::picture(imaging::decode(&bytes, work)?, work);
     let opened =
-        context.darkroom.develop(u64::try_from(pixels).unwrap_or_default(), open).await.map_err(told)?;
+        context.pool().run_edit(u64::try_from(pixels).unwrap_or_default(), open).await.map_err(told)?;
     let mut plan = asked.plan(opened);
-    plan.beside.push(mark);
-    if let Making::Each(sign) = plan.making {
+    plan.extra_parents.push(mark);
+    if let EditKind::Pixels(sign) = plan.kind {
         // A recipe alone cannot make this again without the other image: it becomes a file at once.
-        plan.making = Making::Whole(Arc::new(move |source, work| {
+        plan.kind = EditKind::File(Arc::new(move |source, work| {
             let picture = match source {
                 Source::File(bytes) if imaging::is_animated(&bytes) => {
                     return imaging::edit_frames(&bytes, work, &*sign);
@@ -187,5 +189,5 @@ async fn with_mark(
         }));
     }
     let files = find_all(context, &ids).await?;
-    carry_out(context, plan, recipe, files).await
+    execute(context, plan, recipe, files).await
 }

@@ -71,7 +71,7 @@ async fn every_picture_through(way: &str) {
         let id = world.sends(&name, bytes).await;
         let arguments = asked(way, id, other).unwrap().to_string();
         // However slow a build for tests is on forty megapixels, it is not a fault.
-        let called = world.registry.call(&world.context, tool, &arguments, PATIENCE * 20).await;
+        let called = world.registry.call(&world.context, tool, &arguments, TOOL_TIMEOUT * 20).await;
         assert!(is_told_about(&called.text), "{tool} on {name}: {}", called.text);
         if called.failed {
             let refused = ["bad_", "bomb", ".avif", "float_gray.tif", "palette.tif"];

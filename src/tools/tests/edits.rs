@@ -190,12 +190,12 @@ async fn another_conversations_picture_is_unknown() {
         ("get_attachment_info", json!({"attachment_id": image})),
         ("read_text_attachment", json!({"attachment_id": image})),
     ] {
-        let called = world.registry.call(&elsewhere, tool, &arguments.to_string(), PATIENCE).await;
+        let called = world.registry.call(&elsewhere, tool, &arguments.to_string(), TOOL_TIMEOUT).await;
         assert!(called.failed && called.outputs.is_empty(), "{tool}: {called:?}");
         assert!(called.text.contains(&format!("no attachment {image}")), "{}", called.text);
         assert!(!called.text.contains("rocket"), "{}", called.text);
     }
-    let listed = world.registry.call(&elsewhere, "list_attachments", "", PATIENCE).await;
+    let listed = world.registry.call(&elsewhere, "list_attachments", "", TOOL_TIMEOUT).await;
     assert_eq!(listed.text, "There are no files in this conversation yet.");
 }
 
@@ -237,12 +237,11 @@ async fn a_picture_from_a_phone_is_edited_upright_and_loses_its_position() {
 async fn a_full_conversation_says_so_instead_of_keeping_more() {
     let world = World::new().await;
     let image = world.sends_image("photo_rocket.jpg").await;
-    let full = Limits { max_conversation_bytes: 112_525, ..world.context.attachments.limits() };
-    let context = ToolContext {
-        attachments: Attachments::new(world.context.store.clone(), world.objects.clone(), full),
-        ..world.context.clone()
-    };
+    let full = Limits { max_conversation_bytes: 112_525, ..world.context.renderer.attachments.limits() };
+    let mut context = world.context.clone();
+    let store = context.renderer.store.clone();
+    context.renderer.attachments = Attachments::new(store, world.objects.clone(), full);
     let arguments = json!({"images": [image], "degrees": 90}).to_string();
-    let called = world.registry.call(&context, "rotate_image", &arguments, PATIENCE).await;
+    let called = world.registry.call(&context, "rotate_image", &arguments, TOOL_TIMEOUT).await;
     assert!(called.failed && called.text.contains("already keeps 109.9 kB of files"), "{}", called.text);
 }

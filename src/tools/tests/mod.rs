@@ -1,25 +1,24 @@
 //! A conversation with files in it, and tools called the way the agent calls them.
 
+mod adjustments;
 mod annotate;
 mod bad_arguments;
-mod combining;
+mod combine;
 mod conversions;
 mod corpus;
-mod darkroom;
+mod edit_chains;
+mod edit_history;
 mod edits;
 mod files;
-mod framing;
-mod generate;
-mod history;
-mod look;
-mod looks;
-mod prints;
+mod generate_image;
+mod geometry;
+mod look_at_image;
 mod read_text;
 mod redact;
 mod registry;
 mod watermark;
 
-use super::{Called, Darkroom, Output, Prints, Registry, ToolContext};
+use super::{Called, Output, Registry, ToolContext, read_recipe};
 use crate::{
     access::Scope,
     attachments::{Attachments, Limits, NewFile, Objects},
@@ -27,13 +26,16 @@ use crate::{
         Attachment, AttachmentId, AttachmentSource, Conversation, InterfaceType, NewMessage, Recipe, Role,
         UserId,
     },
+    providers::{Painter, Vendor, http_client},
+    rendering::{RenderPool, Renderer},
     store::Store,
 };
 use bytes::Bytes;
+use secrecy::SecretString;
 use serde_json::Value;
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const TOOL_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub struct World {
     pub context: ToolContext,
@@ -47,6 +49,15 @@ pub fn image_file(name: &str) -> Bytes {
     std::fs::read(path).unwrap().into()
 }
 
+/// An image generation service that is never asked.
+pub fn image_service() -> Arc<Painter> {
+    rustls::crypto::ring::default_provider().install_default().ok();
+    let (key, client) = (SecretString::from(""), http_client().unwrap());
+    let service =
+        Painter::new(Vendor::OpenAi, "http://localhost", &key, "model".into(), TOOL_TIMEOUT, client);
+    Arc::new(service.unwrap())
+}
+
 impl World {
     pub async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -55,9 +66,9 @@ impl World {
         let limits = Limits { max_file_bytes: 50 << 20, max_conversation_bytes: 1 << 30 };
         let objects = Objects::open("memory://").unwrap();
         let attachments = Attachments::new(store.clone(), objects.clone(), limits);
-        let darkroom = Darkroom::new(2, 512 << 20, imaging::Limits::default(), imaging::Fonts::default());
+        let pool = RenderPool::new(2, 512 << 20, imaging::Limits::default(), imaging::Fonts::default());
         let scope = Scope::local(Conversation::new(InterfaceType::Web, "c1"));
-        let context = ToolContext::new(scope, &Prints { store, attachments, darkroom });
+        let context = ToolContext::new(scope, &Renderer::new(store, attachments, pool, read_recipe));
         Self { context, registry: Registry::new(), objects, _folder: folder }
     }
 
@@ -90,7 +101,7 @@ impl World {
     }
 
     async fn add(&self, file: NewFile) -> AttachmentId {
-        let kept = self.context.attachments.keep(&self.context.scope, file).await.unwrap();
+        let kept = self.context.renderer.attachments.keep(&self.context.scope, file).await.unwrap();
         let id = kept.attachment_id;
         self.file(Role::User, &[kept]).await;
         id
@@ -99,17 +110,17 @@ impl World {
     async fn file(&self, role: Role, made: &[Attachment]) {
         let place = self.context.scope.conversation();
         let user = UserId("local".into());
-        let session = self.context.store.ensure_session(place, &user).await.unwrap();
+        let session = self.context.renderer.store.ensure_session(place, &user).await.unwrap();
         let message = NewMessage {
             attachments: made.iter().map(|file| file.attachment_id).collect(),
             ..NewMessage::new(place.clone(), session, role, "")
         };
-        self.context.store.add_message_with(&message, made).await.unwrap();
+        self.context.renderer.store.add_message_with(&message, made).await.unwrap();
     }
 
     pub async fn call(&self, tool: &str, arguments: Value) -> Called {
         let text = arguments.to_string();
-        self.registry.call(&self.context, tool, &text, PATIENCE).await
+        self.registry.call(&self.context, tool, &text, TOOL_TIMEOUT).await
     }
 
     /// The text of a call that must fail.
@@ -145,6 +156,6 @@ impl World {
     }
 
     pub async fn found(&self, id: AttachmentId) -> Attachment {
-        self.context.attachments.find(&self.context.scope, id).await.unwrap()
+        self.context.renderer.attachments.find(&self.context.scope, id).await.unwrap()
     }
 }

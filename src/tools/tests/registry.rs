@@ -13,7 +13,7 @@ struct Ends(&'static str);
 
 impl Tool for Ends {
     fn spec(&self) -> ToolSpec {
-        ToolSpec { name: self.0, description: "", parameters: json!({}) }
+        ToolSpec { name: self.0, description: "", progress: "", parameters: json!({}) }
     }
 
     fn run<'a>(&'a self, _: &'a ToolContext, _: Value) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
@@ -52,10 +52,10 @@ struct Patient(Duration);
 
 impl Tool for Patient {
     fn spec(&self) -> ToolSpec {
-        ToolSpec { name: "patient", description: "", parameters: json!({}) }
+        ToolSpec { name: "patient", description: "", progress: "", parameters: json!({}) }
     }
 
-    fn patience(&self) -> Option<Duration> {
+    fn timeout(&self) -> Option<Duration> {
         Some(self.0)
     }
 
@@ -107,15 +107,15 @@ async fn arguments_that_are_no_json_object_are_told_what_was_wrong_where() {
         ("", "Error: degrees is missing: a number from -360 to 360."),
         ("null", "Error: images is missing"),
     ] {
-        let called = world.registry.call(&world.context, "rotate_image", arguments, PATIENCE).await;
+        let called = world.registry.call(&world.context, "rotate_image", arguments, TOOL_TIMEOUT).await;
         let first = called.text.replace("images is missing: a list of 1 to 20 items.\n", "");
         let matches = first.starts_with(expected) || called.text.starts_with(expected);
         assert!(called.failed && matches, "{arguments}: {}", called.text);
     }
     let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
-    let called = world.registry.call(&world.context, "rotate_image", &deep, PATIENCE).await;
+    let called = world.registry.call(&world.context, "rotate_image", &deep, TOOL_TIMEOUT).await;
     assert!(called.failed);
-    let called = world.registry.call(&world.context, "list_attachments", " ", PATIENCE).await;
+    let called = world.registry.call(&world.context, "list_attachments", " ", TOOL_TIMEOUT).await;
     assert!(!called.failed, "{}", called.text);
 }
 
@@ -176,12 +176,13 @@ async fn a_store_that_cannot_be_reached_is_told_without_its_details() {
     assert_eq!(told, "Files cannot be reached just now. Try again in a moment.");
     let image = world.sends_image("photo_rocket.jpg").await;
     let lost = Attachments::new(
-        world.context.store.clone(),
+        world.context.renderer.store.clone(),
         Objects::open("memory://").unwrap(),
-        world.context.attachments.limits(),
+        world.context.renderer.attachments.limits(),
     );
-    let context = ToolContext { attachments: lost, ..world.context.clone() };
+    let mut context = world.context.clone();
+    context.renderer.attachments = lost;
     let arguments = json!({"images": [image], "degrees": 90}).to_string();
-    let called = world.registry.call(&context, "rotate_image", &arguments, PATIENCE).await;
+    let called = world.registry.call(&context, "rotate_image", &arguments, TOOL_TIMEOUT).await;
     assert_eq!(called.text, "Error: photo_rocket.jpg: The file is gone from the attachment store.");
 }

@@ -84,6 +84,6 @@ async fn a_mark_of_another_conversation_is_unknown() {
     let world = World::new().await;
     let image = world.sends_image("photo_chelsea.png").await;
     let arguments = json!({"images": [image], "mark": image}).to_string();
-    let called = world.registry.call(&world.elsewhere(), "watermark_image", &arguments, PATIENCE).await;
+    let called = world.registry.call(&world.elsewhere(), "watermark_image", &arguments, TOOL_TIMEOUT).await;
     assert!(called.failed && called.text.contains(&format!("no attachment {image}")), "{}", called.text);
 }

@@ -3,7 +3,7 @@
 use super::{Export, ExportFile, FilePaths};
 use crate::{
     attachments::{AttachmentError, ObjectError},
-    tools::{Prints, ToolError},
+    rendering::{RenderError, Renderer},
 };
 use bytes::Bytes;
 use chrono::{DateTime, Datelike as _, Timelike as _, Utc};
@@ -21,7 +21,7 @@ use zip::{CompressionMethod, ZipWriter, result::ZipError, write::SimpleFileOptio
 pub enum ExportError {
     /// Storage is unavailable: try again.
     #[error("the files cannot be reached: {0}")]
-    Files(ToolError),
+    Files(RenderError),
     #[error("the archive cannot be written: {0}")]
     Zip(#[from] ZipError),
     #[error("the archive cannot be written: {0}")]
@@ -54,7 +54,7 @@ impl Write for OutputBuffer {
 struct ArchiveStream {
     zip: ZipWriter<StreamWriter<OutputBuffer>>,
     output: OutputBuffer,
-    prints: Prints,
+    renderer: Renderer,
     files: VecDeque<ExportFile>,
     /// The text of `files/MISSING.txt`: files that are lost, and why.
     missing: String,
@@ -62,11 +62,11 @@ struct ArchiveStream {
 
 pub fn stream(
     export: Export,
-    prints: Prints,
+    renderer: Renderer,
 ) -> Result<impl Stream<Item = Result<Bytes, ExportError>> + Send, ExportError> {
     let output = OutputBuffer::default();
     let zip = ZipWriter::new_stream(output.clone());
-    let mut archive = ArchiveStream { zip, output, prints, files: VecDeque::new(), missing: String::new() };
+    let mut archive = ArchiveStream { zip, output, renderer, files: VecDeque::new(), missing: String::new() };
     let history = serde_json::to_vec_pretty(&export.to_json(FilePaths::Included))?;
     archive.add("history.json", export.exported_at, &history)?;
     archive.add("conversation.md", export.exported_at, export.markdown().as_bytes())?;
@@ -86,13 +86,13 @@ impl ArchiveStream {
             return Ok((ready, Some(self)));
         }
         while let Some(file) = self.files.pop_front() {
-            match self.prints.bytes(&file.attachment).await {
+            match self.renderer.bytes(&file.attachment).await {
                 Ok(bytes) => {
                     self.add(&file.path, file.attachment.created_at, &bytes)?;
                     return Ok((self.output.take(), Some(self)));
                 }
                 Err(error) if is_lost(&error) => {
-                    self.missing += &format!("{}: {}\n", file.path, error.told());
+                    self.missing += &format!("{}: {}\n", file.path, error.describe());
                 }
                 Err(error) => return Err(ExportError::Files(error)),
             }
@@ -116,9 +116,9 @@ impl ArchiveStream {
 }
 
 /// The file is lost for good: a retry does not help, and the rest of the archive is still useful.
-fn is_lost(error: &ToolError) -> bool {
-    matches!(error, ToolError::Attachment(AttachmentError::Objects(ObjectError::Missing)))
-        || !error.may_pass()
+fn is_lost(error: &RenderError) -> bool {
+    matches!(error, RenderError::Attachment(AttachmentError::Objects(ObjectError::Missing)))
+        || !error.is_passing()
 }
 
 /// Zip timestamps start in 1980 and have a resolution of two seconds.

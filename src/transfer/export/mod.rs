@@ -12,8 +12,8 @@ use super::json::{self, AttachmentJson, HistoryEntry, SessionJson};
 use crate::{
     attachments::markers,
     domain::{self, AttachmentId, Message, Role, Session, Target},
+    rendering::Renderer,
     store::{Detail, Store, StoreError},
-    tools::Prints,
 };
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
@@ -146,9 +146,9 @@ impl Export {
     /// Streams a zip with the JSON, the Markdown and each file once. Holds one file in memory at a time.
     pub fn archive(
         self,
-        prints: Prints,
+        renderer: Renderer,
     ) -> Result<impl Stream<Item = Result<Bytes, ExportError>> + Send, ExportError> {
-        archive::stream(self, prints)
+        archive::stream(self, renderer)
     }
 
     fn to_json(&self, paths: FilePaths) -> ExportJson {

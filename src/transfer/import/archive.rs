@@ -9,7 +9,7 @@ use crate::{
     access::Scope,
     attachments::NewFile,
     domain::{Attachment, AttachmentId, AttachmentSource, Recipe},
-    tools::Prints,
+    rendering::Renderer,
 };
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
@@ -44,7 +44,7 @@ struct ArchivedFile {
 }
 
 /// The history of an export. Bytes that are not a zip must be exported JSON.
-pub async fn unpack(prints: &Prints, scope: &Scope, export: Bytes) -> Result<Value, ImportError> {
+pub async fn unpack(renderer: &Renderer, scope: &Scope, export: Bytes) -> Result<Value, ImportError> {
     if !export.starts_with(ZIP_SIGNATURE) {
         return serde_json::from_slice(&export)
             .map_err(|_| unreadable("That is neither an exported zip nor exported JSON."));
@@ -59,7 +59,7 @@ pub async fn unpack(prints: &Prints, scope: &Scope, export: Bytes) -> Result<Val
     let files = history.get("attachments").cloned().unwrap_or_default();
     let files: Vec<ArchivedFile> = serde_json::from_value(files)
         .map_err(|why| unreadable(format!("attachments of {HISTORY} cannot be read: {why}.")))?;
-    let new_ids = store_files(prints, scope, &mut archive, files).await?;
+    let new_ids = store_files(renderer, scope, &mut archive, files).await?;
     Ok(serde_json::from_str(&replace_in_text(&history.to_string(), &new_ids))?)
 }
 
@@ -69,7 +69,7 @@ fn unreadable(detail: impl Into<String>) -> ImportError {
 
 /// Stores the files and returns their new ids. Parents and recipes are written last, when all new ids are known.
 async fn store_files(
-    prints: &Prints,
+    renderer: &Renderer,
     scope: &Scope,
     archive: &mut ZipArchive<Cursor<Bytes>>,
     files: Vec<ArchivedFile>,
@@ -78,7 +78,7 @@ async fn store_files(
     for archived in files {
         let Some(path) = &archived.file else { continue };
         // A file that is not in the zip becomes an error of the entry that names it.
-        let max_bytes = prints.attachments.limits().max_file_bytes;
+        let max_bytes = renderer.attachments.limits().max_file_bytes;
         let Some(bytes) = read_entry(archive, path, max_bytes)? else { continue };
         let file = NewFile {
             bytes: bytes.into(),
@@ -88,8 +88,11 @@ async fn store_files(
             parents: Vec::new(),
             recipe: None,
         };
-        let file = prints.attachments.keep(scope, file).await?;
-        prints.store.add_attachment(&Attachment { created_at: archived.created_at, ..file.clone() }).await?;
+        let file = renderer.attachments.keep(scope, file).await?;
+        renderer
+            .store
+            .add_attachment(&Attachment { created_at: archived.created_at, ..file.clone() })
+            .await?;
         stored.push((archived, file));
     }
     let new_ids: HashMap<_, _> =
@@ -97,7 +100,7 @@ async fn store_files(
     for (archived, file) in stored {
         let parents = archived.parents.iter().filter_map(|id| new_ids.get(id).copied()).collect();
         let recipe = archived.recipe.map(|recipe| replace_in_recipe(recipe, &new_ids));
-        prints.store.trace_attachment(&Attachment { parents, recipe, ..file }).await?;
+        renderer.store.trace_attachment(&Attachment { parents, recipe, ..file }).await?;
     }
     Ok(new_ids)
 }

@@ -1,6 +1,8 @@
 //! Why an import was refused, by what the caller does next.
 
-use crate::{attachments::AttachmentError, domain::annotation::Flaw, store::StoreError, tools::ToolError};
+use crate::{
+    attachments::AttachmentError, domain::annotation::Flaw, rendering::RenderError, store::StoreError,
+};
 use std::fmt;
 
 /// Errors beyond this many are not listed.
@@ -27,7 +29,7 @@ pub enum ImportError {
     #[error(transparent)]
     Attachment(#[from] AttachmentError),
     #[error(transparent)]
-    Render(#[from] ToolError),
+    Render(#[from] RenderError),
     #[error("the imported history cannot be rewritten: {0}")]
     Json(#[from] serde_json::Error),
 }

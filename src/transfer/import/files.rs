@@ -9,8 +9,8 @@ use super::{
 use crate::{
     access::{Scope, Viewer},
     domain::{Attachment, AttachmentId, Target},
+    rendering::Renderer,
     store::Store,
-    tools::Prints,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -86,16 +86,20 @@ pub struct AdoptedFiles {
 }
 
 impl ForeignFiles {
-    pub async fn adopt(self, prints: &Prints, scope: &Scope) -> Result<AdoptedFiles, ImportError> {
+    pub async fn adopt(self, renderer: &Renderer, scope: &Scope) -> Result<AdoptedFiles, ImportError> {
         let coming: HashSet<AttachmentId> = self.0.iter().map(|file| file.attachment_id).collect();
         let mut files = Vec::new();
         for file in self.0 {
             // A recipe whose parents stay behind could not be rendered here: render it now.
             let parents_stay = !file.parents.iter().all(|parent| coming.contains(parent));
-            files.push(if !file.is_printed() && parents_stay { prints.printed(&file).await? } else { file });
+            files.push(if !file.is_printed() && parents_stay {
+                renderer.ensure_stored(&file).await?
+            } else {
+                file
+            });
         }
         let old_ids: Vec<AttachmentId> = files.iter().map(|file| file.attachment_id).collect();
-        let mut files = prints.attachments.adopt(scope, files).await?;
+        let mut files = renderer.attachments.adopt(scope, files).await?;
         let new_ids: HashMap<_, _> =
             old_ids.into_iter().zip(files.iter().map(|file| file.attachment_id)).collect();
         for file in &mut files {

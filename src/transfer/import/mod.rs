@@ -18,8 +18,8 @@ pub use error::{EntryError, ImportError};
 use crate::{
     access::{Scope, Viewer},
     domain::{Session, Target, TurnId},
+    rendering::Renderer,
     store::{Change, Detail, Replacement},
-    tools::Prints,
 };
 use bytes::Bytes;
 use error::EntryErrors;
@@ -32,7 +32,7 @@ use tracing::error;
 
 /// Imports for one person: files are read and written with this person's rights.
 pub struct Importer<'a> {
-    pub prints: &'a Prints,
+    pub renderer: &'a Renderer,
     pub viewer: &'a Viewer,
     /// Tag groups of which a message may have at most one.
     pub exclusive_tags: &'a [String],
@@ -41,12 +41,12 @@ pub struct Importer<'a> {
 impl Importer<'_> {
     /// Creates a session from an exported zip or exported JSON. A failed import leaves nothing behind.
     pub async fn import_session(&self, export: Bytes) -> Result<Session, ImportError> {
-        let store = &self.prints.store;
+        let store = &self.renderer.store;
         let created = store.open_session(&self.viewer.user, "").await?;
         let imported = async {
             let found = self.viewer.session(store, created.session_id).await?;
             let (session, scope) = found.ok_or(ImportError::Missing)?;
-            let history = archive::unpack(self.prints, &scope, export).await?;
+            let history = archive::unpack(self.renderer, &scope, export).await?;
             self.replace_history(&session, &scope, &history).await?;
             store.session(created.session_id).await?.ok_or(ImportError::Missing)
         };
@@ -54,7 +54,7 @@ impl Importer<'_> {
             Ok(session) => Ok(session),
             Err(error) => {
                 store.delete_session(created.session_id).await?;
-                if let Err(error) = self.prints.sweep().await {
+                if let Err(error) = self.renderer.sweep().await {
                     error!(%error, op = "sweep", session_id = %created.session_id,
                         "deleted blobs not removed yet; retrying with the next upkeep");
                 }
@@ -72,7 +72,7 @@ impl Importer<'_> {
         document: &Value,
     ) -> Result<(), ImportError> {
         let replacement = self.prepare(session, scope, document).await?;
-        match self.prints.store.replace_history(&replacement).await? {
+        match self.renderer.store.replace_history(&replacement).await? {
             Change::Made => Ok(()),
             Change::Missing => Err(ImportError::Missing),
             Change::Stale => Err(ImportError::Stale),
@@ -87,7 +87,7 @@ impl Importer<'_> {
         scope: &Scope,
         document: &Value,
     ) -> Result<Replacement, ImportError> {
-        let store = &self.prints.store;
+        let store = &self.renderer.store;
         let document = document::parse(document).map_err(|flaw| ImportError::Invalid(vec![flaw.into()]))?;
         let mut errors = EntryErrors::default();
         let entries = entries::parse_all(document.entries, self.exclusive_tags, &mut errors);
@@ -100,7 +100,7 @@ impl Importer<'_> {
         let foreign = FileUses::of(&plan).find_foreign(store, self.viewer, scope, &mut errors).await?;
         errors.into_result()?;
 
-        let adopted = foreign.adopt(self.prints, scope).await?;
+        let adopted = foreign.adopt(self.renderer, scope).await?;
         let ids = NewIds { files: adopted.new_ids, turns };
         let rows = rows::build(&plan, &ids, session, self.viewer);
         Ok(Replacement {
@@ -133,7 +133,7 @@ impl Importer<'_> {
             }
         }
         let turns: Vec<TurnId> = turns.into_iter().collect();
-        let elsewhere = self.prints.store.turns_elsewhere(session.session_id, &turns).await?;
+        let elsewhere = self.renderer.store.turns_elsewhere(session.session_id, &turns).await?;
         Ok(elsewhere.into_iter().map(|turn| (turn, TurnId::new())).collect())
     }
 }

@@ -138,7 +138,7 @@ pub async fn bytes(
     if let (Some(size), Some(_), Some(_)) = (view.size, file.width, file.height) {
         return thumbnail(&site, &file, size, &headers, save).await;
     }
-    let file = site.prints.printed(&file).await?;
+    let file = site.renderer.ensure_stored(&file).await?;
     let content = Content {
         mime: &file.mime_type,
         filename: &file.filename,
@@ -161,7 +161,7 @@ async fn thumbnail(
     headers: &HeaderMap,
     save: bool,
 ) -> Result<Response, Problem> {
-    let view = site.prints.thumbnail(file, size).await?;
+    let view = site.renderer.thumbnail(file, size).await?;
     let content = Content {
         mime: view.mime,
         filename: &file.filename,
@@ -235,7 +235,7 @@ pub async fn delete(
     let (file, _) = found(&viewer, &site, id).await?;
     // A picture that is only its recipe so far could not be made any more.
     for child in site.store.children_of_attachment(&file).await? {
-        site.prints.printed(&child).await?;
+        site.renderer.ensure_stored(&child).await?;
     }
     if !site.store.delete_attachment(file.attachment_id).await? {
         return Err(Problem::not_found("attachment"));

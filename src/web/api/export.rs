@@ -67,7 +67,7 @@ pub async fn export(
         Format::Zip => {
             // Too late for a problem: the connection breaks off, and nobody takes half an archive for a whole one.
             let told = |error: &ExportError| error!(%error, "an export broke off");
-            Body::from_stream(export.archive(site.prints.clone())?.inspect_err(told))
+            Body::from_stream(export.archive(site.renderer.clone())?.inspect_err(told))
         }
     };
     Ok((headers, body))

@@ -141,7 +141,7 @@ impl From<ImportError> for Problem {
 
 impl Site {
     fn importer<'a>(&'a self, viewer: &'a Viewer) -> Importer<'a> {
-        Importer { prints: &self.prints, viewer, exclusive_tags: &self.exclusive_tags }
+        Importer { renderer: &self.renderer, viewer, exclusive_tags: &self.exclusive_tags }
     }
 }
 

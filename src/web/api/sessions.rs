@@ -196,7 +196,7 @@ pub async fn rename(
 
 /// Removes the bytes of what was deleted. If that fails, they are noted, and go with the next upkeep.
 pub async fn sweep(site: &Site) {
-    if let Err(error) = site.prints.sweep().await {
+    if let Err(error) = site.renderer.sweep().await {
         error!(%error, "deleted files could not be removed yet");
     }
 }

@@ -48,7 +48,12 @@ fn image(data: &str) -> Value {
 }
 
 fn crop() -> ToolSpec {
-    ToolSpec { name: "crop_image", description: "Crops.", parameters: json!({"type": "object"}) }
+    ToolSpec {
+        name: "crop_image",
+        progress: "",
+        description: "Crops.",
+        parameters: json!({"type": "object"}),
+    }
 }
 
 fn answer(content: Value, stop_reason: &str) -> Result<Completion, ProviderError> {

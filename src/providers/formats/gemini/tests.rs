@@ -45,12 +45,18 @@ fn a_whole_turn_is_sent_as_the_api_wants_it() {
         tools: vec![
             ToolSpec {
                 name: "crop_image",
+                progress: "",
                 description: "Crops.",
                 parameters: json!({"type": "object", "additionalProperties": false, "properties": {
                     "a": {"type": "integer", "default": 1},
                 }}),
             },
-            ToolSpec { name: "undo", description: "Goes back.", parameters: json!({"type": "object"}) },
+            ToolSpec {
+                name: "undo",
+                progress: "",
+                description: "Goes back.",
+                parameters: json!({"type": "object"}),
+            },
         ],
         ..Prompt::default()
     };

@@ -28,6 +28,7 @@ fn a_whole_turn_is_sent_as_the_api_wants_it() {
         ],
         tools: vec![ToolSpec {
             name: "crop_image",
+            progress: "",
             description: "Crops.",
             parameters: json!({"type": "object"}),
         }],

@@ -82,7 +82,7 @@ fn reply_to_a(said: &str) -> Focus {
 }
 
 fn prompt(focus: Focus) -> Prompt {
-    let tools = TOOLS.map(|name| ToolSpec { name, description: "", parameters: Value::Null });
+    let tools = TOOLS.map(|name| ToolSpec { name, description: "", progress: "", parameters: Value::Null });
     let text = focus.said.clone();
     Prompt {
         messages: vec![PromptMessage::User { text, shown: Vec::new() }],

@@ -1,13 +1,12 @@
-//! What the agent is doing, in words for the person who waits. Names and ids of ours stay inside.
+//! Progress lines: what the agent is doing, for the person who waits. Internal names and ids never appear in them.
 
-use crate::domain::ToolCall;
+use crate::{domain::ToolCall, providers::ToolSpec};
 use serde_json::Value;
 
-/// More than these would be a list nobody reads.
-const MOST_NAMED: usize = 3;
+const MAX_PHRASES: usize = 3;
 
-/// The calls of one step in one line: “cropping 3 photos and turning the photo…”.
-pub fn doing(calls: &[ToolCall]) -> String {
+/// The calls of one step in one line. The phrase of a tool is part of its spec.
+pub(super) fn describe(specs: &[ToolSpec], calls: &[ToolCall]) -> String {
     let mut names: Vec<&str> = Vec::new();
     for call in calls {
         if !names.contains(&call.name.trim()) {
@@ -16,12 +15,15 @@ pub fn doing(calls: &[ToolCall]) -> String {
     }
     let mut phrases: Vec<String> = Vec::new();
     for name in names {
+        let Some(spec) = specs.iter().find(|spec| spec.name == name) else { continue };
         let of_this = calls.iter().filter(|call| call.name.trim() == name);
-        let phrase = phrase(name, of_this.map(pictures).sum());
-        phrases.extend(phrase.filter(|phrase| !phrases.contains(phrase)));
+        let phrase = phrase(spec, of_this.map(picture_count).sum());
+        if !phrases.contains(&phrase) {
+            phrases.push(phrase);
+        }
     }
-    if phrases.len() > MOST_NAMED {
-        phrases.truncate(MOST_NAMED - 1);
+    if phrases.len() > MAX_PHRASES {
+        phrases.truncate(MAX_PHRASES - 1);
         phrases.push("more".into());
     }
     match phrases.split_last() {
@@ -31,52 +33,30 @@ pub fn doing(calls: &[ToolCall]) -> String {
     }
 }
 
-/// How many pictures a call is about, as far as its arguments can be read.
-fn pictures(call: &ToolCall) -> usize {
+/// How many pictures a call names; 1 if its arguments cannot be read.
+fn picture_count(call: &ToolCall) -> usize {
     let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
     arguments["images"].as_array().map_or(1, Vec::len)
 }
 
-fn phrase(name: &str, pictures: usize) -> Option<String> {
+/// Fills the phrase of a tool's spec: "cropping {photos}" → "cropping 3 photos".
+fn phrase(spec: &ToolSpec, pictures: usize) -> String {
     let photos = match pictures {
         0 | 1 => "the photo".to_owned(),
         many => format!("{many} photos"),
     };
-    Some(match name {
-        "look_at_image" => "looking closer".into(),
-        "image_info" => format!("examining {photos}"),
-        "crop_image" => format!("cropping {photos}"),
-        "rotate_image" => format!("turning {photos}"),
-        "flip_image" => format!("mirroring {photos}"),
-        "resize_image" => format!("resizing {photos}"),
-        "adjust_image" => format!("adjusting {photos}"),
-        "filter_image" => format!("putting a filter on {photos}"),
-        "highlight_image" => format!("marking {photos}"),
-        "redact_image" => format!("hiding parts of {photos}"),
-        "annotate_image" => format!("writing on {photos}"),
-        "watermark_image" => format!("putting a watermark on {photos}"),
-        "convert_image" => format!("converting {photos}"),
-        "collage_images" => format!("making a collage of {photos}"),
-        "animate_images" => format!("animating {photos}"),
-        "compare_images" => format!("comparing {photos}"),
-        "undo_edit" => "undoing the last edit".into(),
-        "redo_edit" => "bringing an edit back".into(),
-        "revert_to_original" => "going back to the original".into(),
-        "repeat_edits" => format!("doing the same to {photos}"),
-        "generate_image" => "generating a picture".into(),
-        "transform_image" => format!("reworking {photos}"),
-        "attach_to_response" => "choosing what to send".into(),
-        "list_attachments" | "get_attachment_info" => "looking through the files".into(),
-        "read_text_attachment" => "reading notes".into(),
-        _ => return None,
-    })
+    spec.progress.replace("{photos}", &photos)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::Registry;
+    use crate::tools::{Registry, tests::image_service};
     use serde_json::json;
+
+    fn doing(calls: &[ToolCall]) -> String {
+        Registry::new().with_painter(&image_service()).describe_progress(calls)
+    }
 
     fn call(name: &str, arguments: impl ToString) -> ToolCall {
         ToolCall { id: "call_1".into(), name: name.into(), arguments: arguments.to_string() }
@@ -87,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn one_call_says_what_is_done_to_how_many() {
+    fn one_call_names_the_work_and_the_number_of_photos() {
         for (call, words) in [
             (on("crop_image", 3), "cropping 3 photos…"),
             (on("rotate_image", 1), "turning the photo…"),
@@ -103,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn several_calls_are_one_line() {
+    fn several_calls_share_one_line() {
         assert_eq!(doing(&[on("crop_image", 1), on("crop_image", 2)]), "cropping 3 photos…");
         let two = [on("crop_image", 3), on("rotate_image", 1)];
         assert_eq!(doing(&two), "cropping 3 photos and turning the photo…");
@@ -114,17 +94,15 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_is_just_work() {
+    fn unknown_tools_have_no_phrase() {
         assert_eq!(doing(&[call("launch_rocket", "{}")]), "working…");
         assert_eq!(doing(&[call("launch_rocket", "{}"), on("crop_image", 1)]), "cropping the photo…");
         assert_eq!(doing(&[]), "working…");
     }
 
     #[test]
-    fn every_tool_has_words_of_its_own_without_our_names_or_ids() {
-        let mut names = Registry::new().names();
-        names.extend(["look_at_image", "generate_image", "transform_image"]);
-        for name in names {
+    fn every_tool_has_a_phrase_without_internal_names() {
+        for name in Registry::new().with_painter(&image_service()).names() {
             let words = doing(&[on(name, 2)]);
             assert_ne!(words, "working…", "{name}");
             assert!(!words.contains('_') && !words.contains("5f0f0c7b"), "{words}");

@@ -130,7 +130,7 @@ async fn stills_become_an_animation() {
         assert_eq!((file.filename.as_str(), file.mime_type.as_str()), (name, mime));
         assert_eq!((file.width, file.height, file.parents.len()), (Some(120), Some(80), 2));
         assert!(called.text.contains("of 2 images, 0.2 s each (120×80, "), "{}", called.text);
-        let bytes = world.context.attachments.bytes(file).await.unwrap();
+        let bytes = world.context.renderer.attachments.bytes(file).await.unwrap();
         assert!(imaging::is_animated(&bytes));
     }
 }

@@ -1,7 +1,7 @@
 //! A look shows and makes nothing, says how to read what is seen, and says what to do if there is nothing to see.
 
 use super::*;
-use crate::{providers::LOOK_LONGEST, tools::look::look_of};
+use crate::{providers::LOOK_LONGEST, tools::look_at_image::look_of};
 use imaging::View;
 use serde_json::json;
 
@@ -61,7 +61,7 @@ async fn what_cannot_be_seen_is_told_with_what_to_do() {
     }
     let image = world.sends_image("photo_rocket.jpg").await;
     let arguments = json!({"image": image}).to_string();
-    let called = world.registry.call(&world.elsewhere(), "look_at_image", &arguments, PATIENCE).await;
+    let called = world.registry.call(&world.elsewhere(), "look_at_image", &arguments, TOOL_TIMEOUT).await;
     assert!(called.failed && called.text.contains("There is no attachment"), "{}", called.text);
 }
 
@@ -74,8 +74,9 @@ async fn the_same_look_is_made_once() {
     world.call("look_at_image", arguments(image)).await;
     let file = world.found(image).await;
     let empty = Objects::open("memory://").unwrap();
-    let limits = world.context.attachments.limits();
-    world.context.attachments = Attachments::new(world.context.store.clone(), empty, limits);
+    let limits = world.context.renderer.attachments.limits();
+    world.context.renderer.attachments =
+        Attachments::new(world.context.renderer.store.clone(), empty, limits);
     assert!(world.context.bytes(&file).await.is_err(), "the file is gone");
     let again = world.call("look_at_image", arguments(same)).await;
     assert!(!again.failed, "the view of the same content was made before: {}", again.text);
@@ -84,7 +85,7 @@ async fn the_same_look_is_made_once() {
 
     let view =
         View { longest: LOOK_LONGEST, region: imaging::Region::new(0.0, 0.0, 500.0, 250.0).ok(), grid: true };
-    let seen = world.context.prints().view(&file, &view).await.unwrap();
+    let seen = world.context.renderer.view(&file, &view).await.unwrap();
     let probe = imaging::probe(&seen.bytes).unwrap();
     assert_eq!((probe.width, probe.height), (640, 214), "enlarged twice at most");
 }

@@ -4,12 +4,13 @@
 use super::{
     Tool, ToolContext, ToolError, ToolResult,
     arguments::{self, object, refused},
-    edits::{CORNERS, Corners, region_properties},
-    words,
+    schema::{CORNERS, Corners, region_properties},
+    wording,
 };
 use crate::{
     domain::{Attachment, AttachmentId},
     providers::{LOOK_LONGEST, ToolSpec},
+    rendering::RenderError,
 };
 use futures::{FutureExt as _, future::BoxFuture};
 use imaging::Region;
@@ -68,6 +69,7 @@ impl Tool for LookAtImage {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: NAME,
+            progress: "looking closer",
             description: "Shows you an image, or a part of it larger, for this turn. With grid, numbered lines help to \
                           place a region exactly. Makes nothing, and the person does not see it.",
             parameters: parameters(),
@@ -81,15 +83,15 @@ impl Tool for LookAtImage {
     ) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
         async move {
             let look = read(&arguments)?;
-            let file = context.attachments.find(&context.scope, look.id).await?;
+            let file = context.renderer.attachments.find(&context.scope, look.id).await?;
             let (Some(width), Some(height)) = (file.width, file.height) else {
                 return Err(refused(unseen(&file)));
             };
             let view = View { longest: LOOK_LONGEST, region: look.region, grid: look.grid };
             // Made here already, so that what cannot be opened is told now; the prompt then finds it made.
-            context.prints().view(&file, &view).await.map_err(|error| match error {
-                ToolError::Imaging(ImagingError::NotEditableYet { .. }) => refused(unseen(&file)),
-                other => other,
+            context.renderer.view(&file, &view).await.map_err(|error| match error {
+                RenderError::Imaging(ImagingError::NotEditableYet { .. }) => refused(unseen(&file)),
+                other => other.into(),
             })?;
             Ok(ToolResult::says(in_words(&file, (width, height), &look)))
         }
@@ -98,7 +100,7 @@ impl Tool for LookAtImage {
 }
 
 fn unseen(file: &Attachment) -> String {
-    let (name, kind) = (&file.filename, words::with_article(&file.mime_type));
+    let (name, kind) = (&file.filename, wording::with_article(&file.mime_type));
     if file.is_image() {
         return format!(
             "{name} is {kind} file that is damaged or of a kind that cannot be opened here. Ask the person to send it \

@@ -4,11 +4,11 @@
 use super::{
     Output, Tool, ToolContext, ToolError, ToolResult,
     arguments::{self, id_list, object, refused},
-    combining,
-    editing::derived_name,
-    edits::{CORNERS, Corners, region_properties},
-    outcome::{Failure, find_all, gather},
-    words,
+    edits::derived_name,
+    outcome::{Failure, gather},
+    schema::{CORNERS, Corners, region_properties},
+    sources::{find_all, load_image},
+    wording,
 };
 use crate::{
     attachments::NewFile,
@@ -17,6 +17,7 @@ use crate::{
         Loaded, Painter, ProviderError, ToolSpec,
         painting::{Only, Painted, Rework, Shape, Wish},
     },
+    rendering::RenderError,
 };
 use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
@@ -35,7 +36,7 @@ const MOST_AT_ONCE: u64 = 4;
 /// More is scaled down by the services themselves.
 const LONGEST_SIDE: u32 = 1536;
 /// A service takes up to two minutes for a picture.
-const PATIENCE: Duration = Duration::from_secs(180);
+const GENERATION_TIMEOUT: Duration = Duration::from_secs(180);
 const LONGEST_DESCRIPTION: usize = 300;
 
 /// How much of a picture came from a service.
@@ -82,6 +83,7 @@ impl Tool for GenerateImage {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: GENERATE,
+            progress: "generating a picture",
             description: "Makes new images from words alone. It knows nothing of the conversation: describe everything \
                           that matters. To change an existing image, use the exact edits, or transform_image.",
             parameters: object(
@@ -105,8 +107,8 @@ impl Tool for GenerateImage {
         }
     }
 
-    fn patience(&self) -> Option<Duration> {
-        Some(PATIENCE)
+    fn timeout(&self) -> Option<Duration> {
+        Some(GENERATION_TIMEOUT)
     }
 
     fn run<'a>(
@@ -134,7 +136,7 @@ impl Tool for GenerateImage {
             };
             let wish = Wish { prompt, shape, count };
             let Painted { mut pictures, usage, short } = self.0.paint(&wish).await.map_err(trouble)?;
-            context.tally.add(usage);
+            context.usage.add(usage);
             pictures.truncate(count as usize);
             let mut outcomes = Vec::new();
             for (index, picture) in pictures.into_iter().enumerate() {
@@ -171,7 +173,7 @@ async fn keep_painted(
         parents: Vec::new(),
         recipe: Some(recipe.clone()),
     };
-    Ok(context.attachments.keep(&context.scope, file).await?)
+    Ok(context.renderer.attachments.keep(&context.scope, file).await?)
 }
 
 struct TransformImage(Arc<Painter>);
@@ -187,6 +189,7 @@ impl Tool for TransformImage {
                 .into();
         ToolSpec {
             name: TRANSFORM,
+            progress: "reworking {photos}",
             description: "Redraws images by an instruction, for what no exact edit can do: add or remove things, change \
                           a style or a season. Details may come out different, so prefer the exact edits, and give \
                           mask_region where only a part is to change.",
@@ -201,8 +204,8 @@ impl Tool for TransformImage {
         }
     }
 
-    fn patience(&self) -> Option<Duration> {
-        Some(PATIENCE)
+    fn timeout(&self) -> Option<Duration> {
+        Some(GENERATION_TIMEOUT)
     }
 
     fn run<'a>(
@@ -263,7 +266,7 @@ struct Change<'a> {
 impl Change<'_> {
     /// What it gave, and whether it was an animation before.
     async fn one(&self, file: Result<Attachment, Failure>) -> Result<(Output, bool), Failure> {
-        let (file, bytes) = combining::load(self.context, file?).await?;
+        let (file, bytes) = load_image(self.context, file?).await?;
         let was_animated = imaging::is_animated(&bytes);
         let made = match self.part {
             Some(part) => self.within(&file, bytes, part).await,
@@ -278,7 +281,7 @@ impl Change<'_> {
     /// What comes back is the new picture.
     async fn whole(&self, file: &Attachment, bytes: Bytes) -> Result<Attachment, ToolError> {
         let look = move |work: &Work| imaging::view_file(&bytes, &imaging::View::whole(LONGEST_SIDE), work);
-        let picture = loaded(self.context.darkroom.develop(pixels(file), look).await?);
+        let picture = loaded(self.context.pool().run_edit(pixels(file), look).await?);
         let painted = self.rework(picture, None).await?;
         let extension = opened(self.context, &painted).await?;
         self.keep(file, painted, extension).await
@@ -286,9 +289,9 @@ impl Change<'_> {
 
     /// What comes back is set into the original, so that nothing else changes whatever the service did.
     async fn within(&self, file: &Attachment, bytes: Bytes, part: Region) -> Result<Attachment, ToolError> {
-        let darkroom = &self.context.darkroom;
+        let darkroom = &self.context.pool();
         let prepare = move |work: &Work| prepared(&bytes, part, work);
-        let (picture, only, layout) = darkroom.develop(pixels(file), prepare).await?;
+        let (picture, only, layout) = darkroom.run_edit(pixels(file), prepare).await?;
         let painted = self.rework(picture, Some(only)).await?;
         opened(self.context, &painted).await?;
         // Loaded anew: a file is not held in memory for the minutes that a service takes.
@@ -298,14 +301,14 @@ impl Change<'_> {
             let original = imaging::decode(&original, work)?;
             imaging::encode(&ops::inlay(original, canvas, &layout, part, work)?)
         };
-        let Encoded { bytes, extension, .. } = darkroom.develop(pixels(file), set_in).await?;
+        let Encoded { bytes, extension, .. } = darkroom.run_edit(pixels(file), set_in).await?;
         self.keep(file, bytes.into(), extension).await
     }
 
     async fn rework(&self, picture: Loaded, only: Option<Only>) -> Result<Bytes, ToolError> {
         let rework = Rework { picture, instruction: self.instruction.clone(), only };
         let painted = self.painter.rework(&rework).await.map_err(trouble)?;
-        self.context.tally.add(painted.usage);
+        self.context.usage.add(painted.usage);
         painted.pictures.into_iter().next().map(|picture| picture.bytes).ok_or_else(unusable)
     }
 
@@ -318,7 +321,7 @@ impl Change<'_> {
             parents: vec![file.attachment_id],
             recipe: Some(self.recipe.clone()),
         };
-        Ok(self.context.attachments.keep(&self.context.scope, made).await?)
+        Ok(self.context.renderer.attachments.keep(&self.context.scope, made).await?)
     }
 
     fn told(&self) -> String {
@@ -353,7 +356,7 @@ fn pixels(file: &Attachment) -> u64 {
 
 /// Asked before anything is paid for.
 async fn check_room(context: &ToolContext) -> Result<(), ToolError> {
-    Ok(context.attachments.check_room(context.scope.conversation(), "the new image", 1).await?)
+    Ok(context.renderer.attachments.check_room(context.scope.conversation(), "the new image", 1).await?)
 }
 
 /// The extension of what a service sent, once it has proved to be a picture.
@@ -364,17 +367,17 @@ async fn opened(context: &ToolContext, bytes: &Bytes) -> Result<&'static str, To
     };
     let probe = imaging::probe(bytes).map_err(|error| told(&error))?;
     let (file, pixels) = (bytes.clone(), u64::from(probe.width) * u64::from(probe.height));
-    context.darkroom.limits().check(probe.width, probe.height).map_err(|error| told(&error))?;
+    context.pool().limits().check(probe.width, probe.height).map_err(|error| told(&error))?;
     let open = move |work: &Work| imaging::decode(&file, work).map(imaging::reuse);
-    match context.darkroom.develop(pixels, open).await {
+    match context.pool().run_edit(pixels, open).await {
         Ok(()) => Ok(probe.format.extension()),
-        Err(ToolError::Imaging(error)) => Err(told(&error)),
-        Err(other) => Err(other),
+        Err(RenderError::Imaging(error)) => Err(told(&error)),
+        Err(other) => Err(other.into()),
     }
 }
 
 fn described(done: &str, words: &str) -> String {
-    words::shortened(&format!("{done}: {words}"), LONGEST_DESCRIPTION)
+    wording::shortened(&format!("{done}: {words}"), LONGEST_DESCRIPTION)
 }
 
 fn unusable() -> ToolError {

@@ -1,4 +1,4 @@
-//! A chain of edits: pixels in between, a file at the end, and everything in between still there when asked for.
+//! Chains of edits: pixels in between, a file at the end, and every picture in between rendered when it is asked for.
 
 use super::*;
 use serde_json::json;
@@ -27,15 +27,15 @@ fn pixels(picture: &imaging::Picture) -> image::DynamicImage {
 }
 
 #[tokio::test]
-async fn only_what_is_asked_for_becomes_a_file() {
+async fn only_the_requested_picture_is_stored() {
     let world = World::new().await;
     let steps = chain(&world).await;
-    assert!(steps.iter().all(|step| !step.is_printed()), "so far they are recipes");
+    assert!(steps.iter().all(|step| !step.is_printed()), "they are recipes");
     assert_eq!(
         (steps[2].width, steps[2].height, steps[2].mime_type.as_str()),
         (Some(427), Some(427), "image/jpeg")
     );
-    let last = world.context.printed(&steps[2]).await.unwrap();
+    let last = world.context.ensure_stored(&steps[2]).await.unwrap();
     assert!(last.is_printed() && last.size > 1000 && last.sha256.len() == 64);
     assert_eq!(world.found(steps[2].attachment_id).await, last);
     for between in &steps[..2] {
@@ -44,17 +44,17 @@ async fn only_what_is_asked_for_becomes_a_file() {
 }
 
 #[tokio::test]
-async fn a_picture_from_the_middle_of_a_chain_is_made_again_from_its_recipe() {
+async fn a_picture_in_the_middle_is_rendered_from_its_recipe() {
     let world = World::new().await;
     let steps = chain(&world).await;
-    // The next edit took its pixels; a restart would have lost those of the last one, too.
+    // The next edit took its pixels out of the cache.
     let middle = world.picture(&steps[1]).await;
     let crop = world.picture(&steps[0]).await;
     let turned = pixels(&crop).rotate90();
     let (got, wanted) = (middle.pixels().to_rgb8(), turned.to_rgb8());
     let difference: u64 = got.iter().zip(wanted.iter()).map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
     assert!(difference / (got.len() as u64) < 3, "a JPEG apart, they are the same");
-    assert!(world.found(steps[1].attachment_id).await.is_printed(), "and from now on it is a file");
+    assert!(world.found(steps[1].attachment_id).await.is_printed(), "and it is stored now");
 }
 
 #[tokio::test]
@@ -64,15 +64,15 @@ async fn after_a_restart_the_recipes_give_the_same_picture() {
     let before = world.context.bytes(&steps[2]).await.unwrap();
     let other = World::new().await;
     let again = chain(&other).await;
-    // Everything held in memory is gone.
+    // The pixel cache is empty after a restart.
     world.context = other.context;
-    world.context.shelf = world.context.darkroom.shelf();
+    world.context.pixels = world.context.renderer.turn_pixels();
     let after = world.context.bytes(&again[2]).await.unwrap();
     assert_eq!(before, after);
 }
 
 #[tokio::test]
-async fn a_fork_in_the_chain_gives_both_ends() {
+async fn a_forked_chain_gives_both_ends() {
     let world = World::new().await;
     let steps = chain(&world).await;
     let sepia = json!({"images": [steps[1].attachment_id], "filter": "sepia"});
@@ -84,28 +84,21 @@ async fn a_fork_in_the_chain_gives_both_ends() {
 }
 
 #[tokio::test]
-async fn without_room_to_wait_in_memory_a_picture_becomes_a_file_at_once() {
+async fn a_picture_is_stored_at_once_if_the_pixel_cache_is_full() {
     let mut world = World::new().await;
-    let prints = Prints {
-        store: world.context.store.clone(),
-        attachments: world.context.attachments.clone(),
-        darkroom: Darkroom::new(1, 2 << 20, imaging::Limits::default(), imaging::Fonts::default()),
-    };
-    world.context = ToolContext::new(world.context.scope.clone(), &prints);
+    let Renderer { store, attachments, .. } = world.context.renderer.clone();
+    let pool = RenderPool::new(1, 2 << 20, imaging::Limits::default(), imaging::Fonts::default());
+    let renderer = Renderer::new(store, attachments, pool, read_recipe);
+    world.context = ToolContext::new(world.context.scope.clone(), &renderer);
     assert!(chain(&world).await.iter().all(Attachment::is_printed));
 }
 
 #[tokio::test]
-async fn a_look_at_a_waiting_picture_does_not_use_it_up() {
+async fn a_view_leaves_the_cached_pixels_in_place() {
     let world = World::new().await;
     let steps = chain(&world).await;
-    let prints = Prints {
-        store: world.context.store.clone(),
-        attachments: world.context.attachments.clone(),
-        darkroom: world.context.darkroom.clone(),
-    };
-    let view = prints.view(&steps[2], &imaging::View::whole(100)).await.unwrap();
+    let view = world.context.renderer.view(&steps[2], &imaging::View::whole(100)).await.unwrap();
     assert_eq!(imaging::probe(&view.bytes).unwrap().width, 100);
-    assert!(!world.found(steps[2].attachment_id).await.is_printed(), "a look needs no file");
+    assert!(!world.found(steps[2].attachment_id).await.is_printed(), "a view needs no file");
     assert_eq!(world.picture(&steps[2]).await.width(), 427);
 }

@@ -4,10 +4,11 @@
 use super::{
     Output, Tool, ToolContext, ToolError, ToolResult,
     arguments::{self, id_list, object},
-    editing, edits,
-    generate::Generated,
-    outcome::{Failure, find_all, gather},
-    words,
+    edits,
+    generate_image::Generated,
+    outcome::{Failure, gather},
+    sources::find_all,
+    wording,
 };
 use crate::{
     attachments::AttachmentError,
@@ -54,19 +55,22 @@ impl Tool for Along {
             "default": 1,
             "description": "How many edits.",
         });
-        let (name, description, mut properties) = match self.0 {
+        let (name, progress, description, mut properties) = match self.0 {
             Direction::Undo => (
                 "undo_edit",
+                "undoing the last edit",
                 "Goes back from edited images to what they were before their last edit.",
                 images("Attachment ids of the edited images."),
             ),
             Direction::Redo => (
                 "redo_edit",
+                "bringing an edit back",
                 "Goes forward again after an undo: to the newest edit that was made from each image.",
                 images("Attachment ids of the images that an undo went back to."),
             ),
             Direction::Revert => (
                 "revert_to_original",
+                "going back to the original",
                 "Goes back from edited images to the originals they were made from, whatever was done since.",
                 images("Attachment ids of the edited images."),
             ),
@@ -74,7 +78,7 @@ impl Tool for Along {
         if self.0 != Direction::Revert {
             properties["steps"] = steps;
         }
-        ToolSpec { name, description, parameters: object(properties, &["images"]) }
+        ToolSpec { name, description, progress, parameters: object(properties, &["images"]) }
     }
 
     fn run<'a>(
@@ -146,7 +150,7 @@ async fn parent(context: &ToolContext, file: &Attachment) -> Result<Option<Attac
     let Some(id) = file.parents.first() else {
         return Ok(None);
     };
-    match context.attachments.find(&context.scope, *id).await {
+    match context.renderer.attachments.find(&context.scope, *id).await {
         Ok(parent) => Ok(Some(parent)),
         Err(AttachmentError::Unknown(_)) => {
             Err(ToolError::Trouble(format!("What {} was made from has been deleted.", file.filename)))
@@ -157,7 +161,8 @@ async fn parent(context: &ToolContext, file: &Attachment) -> Result<Option<Attac
 
 /// The newest edit of this picture. What it is only a part of, such as a collage, is none.
 async fn child(context: &ToolContext, file: &Attachment) -> Result<Option<Attachment>, ToolError> {
-    let children = context.store.children_of_attachment(file).await.map_err(AttachmentError::from)?;
+    let children =
+        context.renderer.store.children_of_attachment(file).await.map_err(AttachmentError::from)?;
     let edited = |child: &Attachment| {
         child.parents.first() == Some(&file.attachment_id)
             && child.recipe.as_ref().is_some_and(|made| edits::is_edit(made) || Generated::by(made).is_some())
@@ -171,6 +176,7 @@ impl Tool for RepeatEdits {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: edits::REPEAT,
+            progress: "doing the same to {photos}",
             description: "Does to other images what was done to one, edit by edit: \"do the same to the others\".",
             parameters: object(
                 json!({
@@ -199,15 +205,15 @@ impl Tool for RepeatEdits {
             let asked: Arguments = arguments::read(&self.spec().parameters, &arguments)?;
             let ids = arguments::ids("images", &asked.images)?;
             let from = arguments::id("from", &asked.from)?;
-            let model = context.attachments.find(&context.scope, from).await?;
+            let model = context.renderer.attachments.find(&context.scope, from).await?;
             let recipes = recipes_of(context, &model).await?;
             let files = find_all(context, &ids).await?;
             // The edits themselves go into the recipe: what they were copied from may be deleted one day.
-            let recipe = edits::in_a_row(&recipes);
-            let plan = edits::repeat(&recipe)?;
-            let mut result = editing::carry_out(context, plan, recipe, files).await?;
+            let recipe = edits::sequence(&recipes);
+            let plan = edits::plan_sequence(&recipe)?;
+            let mut result = edits::execute(context, plan, recipe, files).await?;
             let names: Vec<_> = recipes.iter().map(|recipe| recipe.tool.as_str()).collect();
-            let edits = words::count(names.len(), "edit");
+            let edits = wording::count(names.len(), "edit");
             result.text = format!("{}\nRepeated {edits}: {}.", result.text, names.join(", then "));
             Ok(result)
         }
@@ -251,6 +257,6 @@ fn cannot_repeat(file: &Attachment, recipe: &Recipe, model: &str) -> ToolError {
          differ.",
         file.filename,
         recipe.tool,
-        words::shortened(instruction, 300)
+        wording::shortened(instruction, 300)
     ))
 }

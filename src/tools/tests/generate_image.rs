@@ -19,7 +19,7 @@ async fn painter(file: Bytes) -> Arc<Painter> {
     let base_url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, app).await });
     let (key, client) = (SecretString::from(""), http_client().unwrap());
-    let painter = Painter::new(Vendor::OpenAi, &base_url, &key, "painter".into(), PATIENCE, client);
+    let painter = Painter::new(Vendor::OpenAi, &base_url, &key, "painter".into(), TOOL_TIMEOUT, client);
     Arc::new(painter.unwrap())
 }
 

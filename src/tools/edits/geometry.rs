@@ -1,12 +1,12 @@
 //! What is in the frame and how it lies: crop, rotate, flip, resize.
 
-use super::{CORNERS, Corners, images, region_properties};
+use super::execute::{EditKind, EditPlan};
 use crate::{
     providers::ToolSpec,
     tools::{
         ToolError,
         arguments::{self, object, refused},
-        editing::{Making, Plan},
+        schema::{CORNERS, Corners, images, region_properties},
     },
 };
 use imaging::{
@@ -36,6 +36,7 @@ pub(super) fn crop_spec() -> ToolSpec {
             .into();
     ToolSpec {
         name: "crop_image",
+        progress: "cropping {photos}",
         description: "Cuts images down, without scaling. Say what to keep in one way: region, or aspect (as large as \
                       fits), or trim (cut off borders of one color).",
         parameters: object(
@@ -65,7 +66,7 @@ pub(super) fn crop_spec() -> ToolSpec {
     }
 }
 
-pub(super) fn crop(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
+pub(super) fn crop(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> {
     #[derive(Deserialize)]
     struct Point {
         x: f64,
@@ -120,18 +121,19 @@ pub(super) fn crop(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError
             )));
         }
     };
-    Ok(Plan {
+    Ok(EditPlan {
         done: "Cropped",
         suffix: "cropped",
         description,
         from_file: Some(Arc::new(move |bytes, work| imaging::crop_file(bytes, to, work))),
-        ..Plan::new(asked.images, Making::each(move |picture, work| ops::crop(picture, to, work)))
+        ..EditPlan::new(asked.images, EditKind::pixels(move |picture, work| ops::crop(picture, to, work)))
     })
 }
 
 pub(super) fn rotate_spec() -> ToolSpec {
     ToolSpec {
         name: "rotate_image",
+        progress: "turning {photos}",
         description: "Turns images clockwise. 90, 180 and 270 lose nothing; other angles enlarge the frame to hold \
                       the corners, or, to straighten a tilted horizon or scan, cut it so that no empty corner shows.",
         parameters: object(
@@ -154,7 +156,7 @@ pub(super) fn rotate_spec() -> ToolSpec {
     }
 }
 
-pub(super) fn rotate(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
+pub(super) fn rotate(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> {
     #[derive(Deserialize)]
     struct Arguments {
         images: Vec<String>,
@@ -173,7 +175,7 @@ pub(super) fn rotate(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolErr
     let corners = if asked.straighten { ops::Corners::Cut } else { ops::Corners::Kept };
     let (sin, cos) = degrees.to_radians().sin_cos();
     let (sin, cos) = (sin.abs(), cos.abs());
-    Ok(Plan {
+    Ok(EditPlan {
         done: if asked.straighten { "Straightened" } else { "Rotated" },
         suffix: if asked.straighten { "straightened" } else { "rotated" },
         description: match corners {
@@ -184,9 +186,9 @@ pub(super) fn rotate(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolErr
             ops::Corners::Cut => width * height,
             ops::Corners::Kept => (width * cos + height * sin) * (width * sin + height * cos),
         }),
-        ..Plan::new(
+        ..EditPlan::new(
             asked.images,
-            Making::each(move |picture, work| ops::rotate(picture, degrees, corners, work)),
+            EditKind::pixels(move |picture, work| ops::rotate(picture, degrees, corners, work)),
         )
     })
 }
@@ -194,6 +196,7 @@ pub(super) fn rotate(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolErr
 pub(super) fn flip_spec() -> ToolSpec {
     ToolSpec {
         name: "flip_image",
+        progress: "mirroring {photos}",
         description: "Mirrors images.",
         parameters: object(
             json!({
@@ -209,7 +212,7 @@ pub(super) fn flip_spec() -> ToolSpec {
     }
 }
 
-pub(super) fn flip(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
+pub(super) fn flip(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> {
     #[derive(Deserialize)]
     struct Arguments {
         images: Vec<String>,
@@ -221,11 +224,11 @@ pub(super) fn flip(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError
         Axis::Horizontal => "flipped left to right",
         Axis::Vertical => "flipped top to bottom",
     };
-    Ok(Plan {
+    Ok(EditPlan {
         done: "Flipped",
         suffix: "flipped",
         description: description.to_owned(),
-        ..Plan::new(asked.images, Making::each(move |picture, _| ops::flip(picture, direction)))
+        ..EditPlan::new(asked.images, EditKind::pixels(move |picture, _| ops::flip(picture, direction)))
     })
 }
 
@@ -234,6 +237,7 @@ pub(super) fn resize_spec() -> ToolSpec {
         |what: &str| json!({"type": "integer", "minimum": 1, "maximum": LONGEST_SIDE, "description": what});
     ToolSpec {
         name: "resize_image",
+        progress: "resizing {photos}",
         description: "Scales images. Say the size in one way: width and height (one or both), or longest, or percent.",
         parameters: object(
             json!({
@@ -260,7 +264,7 @@ pub(super) fn resize_spec() -> ToolSpec {
     }
 }
 
-pub(super) fn resize(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
+pub(super) fn resize(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> {
     #[derive(Deserialize)]
     struct Arguments {
         images: Vec<String>,
@@ -296,11 +300,11 @@ pub(super) fn resize(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolErr
             ),
         }
     };
-    Ok(Plan {
+    Ok(EditPlan {
         done: "Resized",
         suffix: "resized",
         description,
         canvas: Box::new(canvas),
-        ..Plan::new(asked.images, Making::each(move |picture, work| ops::resize(picture, to, work)))
+        ..EditPlan::new(asked.images, EditKind::pixels(move |picture, work| ops::resize(picture, to, work)))
     })
 }

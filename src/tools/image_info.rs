@@ -3,8 +3,9 @@
 use super::{
     Tool, ToolContext, ToolError, ToolResult,
     arguments::{self, id_list, object},
-    outcome::{Failure, find_all},
-    words,
+    outcome::Failure,
+    sources::find_all,
+    wording,
 };
 use crate::{attachments::size, domain::Attachment, providers::ToolSpec};
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
@@ -18,6 +19,7 @@ impl Tool for ImageInfo {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "image_info",
+            progress: "examining {photos}",
             description: "Tells facts about images without showing them: size, format, main colours, camera and date, \
                           whether the place is in the file, sharpness and exposure.",
             parameters: object(
@@ -41,7 +43,7 @@ impl Tool for ImageInfo {
             let ids = arguments::ids("images", &asked.images)?;
             let files = find_all(context, &ids).await?;
             let told: Vec<_> = stream::iter(files.into_iter().map(|file| tell(context, file)))
-                .buffered(context.darkroom.at_once())
+                .buffered(context.pool().worker_count())
                 .collect()
                 .await;
             together(told)
@@ -79,15 +81,15 @@ async fn measure(context: &ToolContext, file: &Attachment) -> Result<(Info, u64)
         return Err(ToolError::BadArgument(format!(
             "{} is {} file, not a picture. Ask get_attachment_info about it.",
             file.filename,
-            words::with_article(&file.mime_type)
+            wording::with_article(&file.mime_type)
         )));
     }
     let side = |side: Option<i64>| u32::try_from(side.unwrap_or_default()).unwrap_or(u32::MAX);
     let (width, height) = (side(file.width), side(file.height));
-    context.darkroom.limits().check(width, height)?;
+    context.pool().limits().check(width, height)?;
     let bytes = context.bytes(file).await?;
     let (pixels, size) = (u64::from(width) * u64::from(height), bytes.len() as u64);
-    Ok((context.darkroom.develop(pixels, move |work| info::info(&bytes, work)).await?, size))
+    Ok((context.pool().run_edit(pixels, move |work| info::info(&bytes, work)).await?, size))
 }
 
 fn in_words(name: &str, bytes: u64, info: &Info) -> String {

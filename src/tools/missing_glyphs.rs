@@ -1,6 +1,6 @@
 //! What the fonts cannot write is said, never drawn as a box and never dropped in silence.
 
-use super::{ToolError, arguments::refused, words};
+use super::{ToolError, arguments::refused, wording};
 use imaging::Fonts;
 
 const MOST_SHOWN: usize = 60;
@@ -14,7 +14,7 @@ pub(super) fn note(fonts: &Fonts, texts: &[String]) -> Result<Option<String>, To
             return Err(refused(format!(
                 "The text {:?} cannot be written: the available fonts have none of its characters. Use other \
                  words, or tell the person that a font can be added with images.fonts.",
-                words::shortened(text, MOST_SHOWN)
+                wording::shortened(text, MOST_SHOWN)
             )));
         }
         left_out
@@ -24,7 +24,7 @@ pub(super) fn note(fonts: &Fonts, texts: &[String]) -> Result<Option<String>, To
         format!(
             "These characters have no glyph in the available fonts and were left out: {}. A person can add a font \
              with images.fonts.",
-            words::shortened(&left_out.join(" "), MOST_SHOWN)
+            wording::shortened(&left_out.join(" "), MOST_SHOWN)
         )
     }))
 }

@@ -1,13 +1,13 @@
-//! What a call had services do for it, so that it can be charged for even if nothing came of it.
+//! What services charged during one tool call, so that it counts against the budget even if the call fails.
 
 use crate::providers::Usage;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Clones count together.
+/// Clones share one log.
 #[derive(Clone, Debug, Default)]
-pub struct Tally(Arc<Mutex<Vec<Usage>>>);
+pub struct UsageLog(Arc<Mutex<Vec<Usage>>>);
 
-impl Tally {
+impl UsageLog {
     pub(super) fn add(&self, usage: Usage) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(usage);
     }

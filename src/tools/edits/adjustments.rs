@@ -1,12 +1,12 @@
 //! How images look: filters and adjustments.
 
-use super::{CORNERS, Corners, images, region_properties};
+use super::execute::{EditKind, EditPlan};
 use crate::{
     providers::ToolSpec,
     tools::{
         ToolError,
         arguments::{self, object, refused},
-        editing::{Making, Plan},
+        schema::{CORNERS, Corners, images, region_properties},
     },
 };
 use imaging::{
@@ -31,6 +31,7 @@ pub(super) fn filter_spec() -> ToolSpec {
     let names: Vec<_> = Filter::ALL.iter().map(|filter| json!(filter)).collect();
     ToolSpec {
         name: "filter_image",
+        progress: "putting a filter on {photos}",
         description: "Gives images, or one part of them, another look. grayscale is black and white, edges draws light \
                       lines on black, sketch is pencil on paper, grain is film grain. To hide something for good, use \
                       redact_image instead of blur or pixelate.",
@@ -60,7 +61,7 @@ pub(super) fn filter_spec() -> ToolSpec {
     }
 }
 
-pub(super) fn filter(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
+pub(super) fn filter(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> {
     #[derive(Deserialize)]
     struct Arguments {
         images: Vec<String>,
@@ -102,11 +103,14 @@ pub(super) fn filter(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolErr
         Filter::Grain => ("grain", "with film grain"),
     };
     let in_part = if filtering.region.is_some() { ", in one part" } else { "" };
-    Ok(Plan {
+    Ok(EditPlan {
         done: "Filtered",
         suffix,
         description: format!("{description}{in_part}"),
-        ..Plan::new(asked.images, Making::each(move |picture, work| ops::filter(picture, filtering, work)))
+        ..EditPlan::new(
+            asked.images,
+            EditKind::pixels(move |picture, work| ops::filter(picture, filtering, work)),
+        )
     })
 }
 
@@ -114,6 +118,7 @@ pub(super) fn adjust_spec() -> ToolSpec {
     let amount = |what: &str| json!({"type": "number", "minimum": -100, "maximum": 100, "default": 0, "description": what});
     ToolSpec {
         name: "adjust_image",
+        progress: "adjusting {photos}",
         description: "Changes light, color and sharpness of images, or of one part of them. All amounts go from -100 to \
                       100, 0 changes nothing; 15 to 30 is a natural touch. Give several at once rather than calling \
                       again.",
@@ -140,7 +145,7 @@ pub(super) fn adjust_spec() -> ToolSpec {
     }
 }
 
-pub(super) fn adjust(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolError> {
+pub(super) fn adjust(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
     struct Arguments {
@@ -182,10 +187,13 @@ pub(super) fn adjust(spec: &ToolSpec, arguments: &Value) -> Result<Plan, ToolErr
         )));
     }
     let in_part = if adjustment.region.is_some() { ", in one part" } else { "" };
-    Ok(Plan {
+    Ok(EditPlan {
         done: "Adjusted",
         suffix: "adjusted",
         description: format!("{}{in_part}", changes.join(", ")),
-        ..Plan::new(asked.images, Making::each(move |picture, work| ops::adjust(picture, &adjustment, work)))
+        ..EditPlan::new(
+            asked.images,
+            EditKind::pixels(move |picture, work| ops::adjust(picture, &adjustment, work)),
+        )
     })
 }

@@ -1,0 +1,52 @@
+//! `RenderError`: why there is no picture, sorted by what the caller does next.
+
+use crate::{
+    attachments::{AttachmentError, ObjectError},
+    store::StoreError,
+};
+use imaging::ImagingError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum RenderError {
+    /// The store or the files. May pass: see `AttachmentError::is_passing`.
+    #[error(transparent)]
+    Attachment(#[from] AttachmentError),
+    /// The picture cannot be decoded, edited or encoded. Another attempt gives the same result.
+    #[error(transparent)]
+    Imaging(#[from] ImagingError),
+    /// A picture of the chain is gone, so the recipe has nothing to start from.
+    #[error("What {filename} was made from has been deleted.")]
+    SourceDeleted { filename: String },
+    /// The recipe names an edit that cannot be repeated.
+    #[error("{0}")]
+    BadRecipe(String),
+    /// The work panicked. The log has the details.
+    #[error("This could not be processed: something broke on our side. Try another way, or another file.")]
+    Crashed,
+    #[error("Pictures cannot be edited any more: shutting down.")]
+    ShuttingDown,
+}
+
+impl From<StoreError> for RenderError {
+    fn from(error: StoreError) -> Self {
+        Self::Attachment(error.into())
+    }
+}
+
+impl RenderError {
+    /// True if the same request may succeed in a moment.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Attachment(error) if error.is_passing())
+    }
+
+    /// A sentence for a person, without internal details.
+    pub fn describe(&self) -> String {
+        let text = match self {
+            Self::Attachment(AttachmentError::Objects(ObjectError::Missing)) => {
+                "The file is gone from the attachment store".to_owned()
+            }
+            other => other.to_string(),
+        };
+        if text.ends_with(['.', '?', '!']) { text } else { format!("{text}.") }
+    }
+}

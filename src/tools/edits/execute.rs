@@ -1,0 +1,281 @@
+//! Where an edit is executed: reads the arguments, finds the files within the scope, runs the edit on the render pool, and
+//! keeps the result in the pixel cache with its parent and its recipe. The file is rendered when it is needed.
+
+use crate::tools::{
+    Output, Tool, ToolContext, ToolError, ToolResult, arguments, missing_glyphs,
+    outcome::{Failure, gather},
+    sources::{check_image, find_all},
+};
+use crate::{
+    attachments::{NewFile, NewPicture},
+    domain::{Attachment, AttachmentId, AttachmentSource, Recipe},
+    providers::ToolSpec,
+    rendering::{FileEdit, LastEdit, PixelEdit, Rendered},
+};
+use bytes::Bytes;
+use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
+use imaging::{self, Encoded, ImagingError, Picture, Work};
+use serde_json::Value;
+use std::sync::Arc;
+
+const MAX_STEM_CHARS: usize = 80;
+
+type Convert = dyn Fn(Source, &Work) -> Result<Encoded, ImagingError> + Send + Sync;
+/// The pixel count of the result, from the width and height of the source.
+type Canvas = dyn Fn(f64, f64) -> f64 + Send + Sync;
+
+/// A tool that makes one picture from each picture it is given.
+pub(super) struct EditTool {
+    pub spec: fn() -> ToolSpec,
+    pub plan: fn(&ToolSpec, &Value) -> Result<EditPlan, ToolError>,
+}
+
+/// What a conversion reads.
+pub(in crate::tools) enum Source {
+    File(Bytes),
+    /// A picture in the middle of a chain. It has no file, and encoding one only to decode it again would be waste.
+    Picture(Picture),
+}
+
+/// An edit whose arguments are checked: from here on only the pictures can make it fail.
+pub(in crate::tools) struct EditPlan {
+    pub images: Vec<String>,
+    /// As in "Cropped 2 images."
+    pub done: &'static str,
+    /// Added to the file's name. An edit of an edit replaces it, so that names do not grow with every step.
+    pub suffix: &'static str,
+    /// What was done, in a few words.
+    pub description: String,
+    pub canvas: Box<Canvas>,
+    /// Text that the edit draws, to report characters without a glyph.
+    pub writes: Vec<String>,
+    /// Other files that the edit uses, such as the image of a watermark.
+    pub extra_parents: Vec<AttachmentId>,
+    /// A sentence added to the result, such as a limit of this edit.
+    pub note: Option<&'static str>,
+    pub kind: EditKind,
+    pub from_file: Option<Arc<FileEdit>>,
+}
+
+impl EditPlan {
+    /// An edit that does not enlarge the picture and draws no text.
+    pub(super) fn new(images: Vec<String>, kind: EditKind) -> Self {
+        Self {
+            images,
+            done: "Edited",
+            suffix: "edited",
+            description: String::new(),
+            canvas: Box::new(|width, height| width * height),
+            writes: Vec::new(),
+            extra_parents: Vec::new(),
+            note: None,
+            kind,
+            from_file: None,
+        }
+    }
+}
+
+/// What an edit works on.
+#[derive(Clone)]
+pub(in crate::tools) enum EditKind {
+    /// From pixels to pixels. An animation is edited frame by frame.
+    Pixels(Arc<PixelEdit>),
+    /// From a file to a file, for what is more than pixels: format, quality, metadata.
+    File(Arc<Convert>),
+}
+
+impl EditKind {
+    pub(super) fn pixels(
+        edit: impl Fn(Picture, &Work) -> Result<Picture, ImagingError> + Send + Sync + 'static,
+    ) -> Self {
+        Self::Pixels(Arc::new(edit))
+    }
+}
+
+impl Tool for EditTool {
+    fn spec(&self) -> ToolSpec {
+        (self.spec)()
+    }
+
+    fn run<'a>(
+        &'a self,
+        context: &'a ToolContext,
+        arguments: Value,
+    ) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
+        async move {
+            let spec = self.spec();
+            let plan = (self.plan)(&spec, &arguments)?;
+            let ids = arguments::ids("images", &plan.images)?;
+            let files = find_all(context, &ids).await?;
+            execute(context, plan, recipe(spec.name, &arguments), files).await
+        }
+        .boxed()
+    }
+}
+
+/// Makes one new picture per file, in the same order. A file that fails does not stop the others.
+pub(in crate::tools) async fn execute(
+    context: &ToolContext,
+    plan: EditPlan,
+    recipe: Recipe,
+    files: Vec<Result<Attachment, Failure>>,
+) -> Result<ToolResult, ToolError> {
+    let glyph_note = missing_glyphs::note(context.pool().fonts(), &plan.writes)?;
+    // The file may be stored much later; the quota is checked now, while the person waits for the answer.
+    context.renderer.attachments.check_room(context.scope.conversation(), "the new image", 1).await?;
+    let edit = EditRun {
+        context,
+        recipe,
+        canvas: plan.canvas,
+        kind: plan.kind,
+        from_file: plan.from_file,
+        suffix: plan.suffix,
+        description: plan.description,
+        extra_parents: plan.extra_parents,
+    };
+    // As many at a time as there are workers: each holds its file in memory while it waits.
+    let outcomes: Vec<_> = stream::iter(files.into_iter().map(|file| edit.one(file)))
+        .buffered(context.pool().worker_count())
+        .collect()
+        .await;
+    let mut notes: Vec<String> = plan.note.map(str::to_owned).into_iter().chain(glyph_note).collect();
+    let outcomes = outcomes.into_iter().map(|outcome| {
+        let (output, note) = outcome?;
+        notes.extend(note.filter(|note| !notes.contains(note)));
+        Ok(output)
+    });
+    let outcomes = outcomes.collect();
+    let mut result = gather(plan.done, outcomes)?;
+    for note in notes {
+        result.text = format!("{}\n{note}", result.text);
+    }
+    Ok(result)
+}
+
+/// A result, and a note about it for the caller.
+type WithNote<T> = (T, Option<String>);
+
+pub(super) fn recipe(tool: &str, arguments: &Value) -> Recipe {
+    let mut arguments = arguments::without_nulls(arguments);
+    if let Some(fields) = arguments.as_object_mut() {
+        fields.remove("images");
+    }
+    Recipe { tool: tool.to_owned(), arguments }
+}
+
+struct EditRun<'a> {
+    context: &'a ToolContext,
+    recipe: Recipe,
+    canvas: Box<Canvas>,
+    kind: EditKind,
+    from_file: Option<Arc<FileEdit>>,
+    suffix: &'static str,
+    description: String,
+    extra_parents: Vec<AttachmentId>,
+}
+
+impl EditRun<'_> {
+    async fn one(&self, file: Result<Attachment, Failure>) -> Result<WithNote<Output>, Failure> {
+        let file = file?;
+        let made = self.run_edit(&file).await;
+        made.map(|(made, note)| (Output::Made(made), note)).map_err(|error| Failure::of(&file, &error))
+    }
+
+    async fn run_edit(&self, file: &Attachment) -> Result<WithNote<Attachment>, ToolError> {
+        let pixels = self.max_pixels(file)?;
+        let (renderer, pool) = (&self.context.renderer, self.context.pool());
+        let rendered = match self.kind.clone() {
+            EditKind::Pixels(edit) => {
+                let chain = renderer.load_chain(file).await?;
+                let last = LastEdit { edit, from_file: self.from_file.clone() };
+                let pixels = pixels.max(chain.max_pixels());
+                pool.run_edit(pixels, move |work| chain.apply(Some(last), work)).await?
+            }
+            EditKind::File(convert) if file.is_printed() => {
+                let bytes = self.context.bytes(file).await?;
+                let convert = move |work: &Work| convert(Source::File(bytes), work).map(Rendered::File);
+                pool.run_edit(pixels, convert).await?
+            }
+            EditKind::File(convert) => {
+                let chain = renderer.load_chain(file).await?;
+                let pixels = pixels.max(chain.max_pixels());
+                let convert = move |work: &Work| {
+                    let source = match chain.apply(None, work)? {
+                        Rendered::Picture(picture) => Source::Picture(picture),
+                        Rendered::File(encoded) => Source::File(Bytes::from(encoded.bytes)),
+                    };
+                    convert(source, work).map(Rendered::File)
+                };
+                pool.run_edit(pixels, convert).await?
+            }
+        };
+        match rendered {
+            Rendered::Picture(picture) => match self.cache(file, picture) {
+                Ok(attachment) => Ok((attachment, None)),
+                Err(picture) => {
+                    let encoded = pool.run_edit(pixels, move |_| imaging::encode(&picture)).await?;
+                    self.store(file, encoded).await
+                }
+            },
+            Rendered::File(encoded) => self.store(file, encoded).await,
+        }
+    }
+
+    /// Keeps the pixels in the cache, so that the next edit need not decode. Gives the picture back if the cache is full.
+    fn cache(&self, file: &Attachment, picture: Picture) -> Result<Attachment, Picture> {
+        let renderer = &self.context.renderer;
+        let format = picture.target();
+        let new = NewPicture {
+            filename: derived_name(file, self.suffix, format.extension()),
+            mime_type: format.mime(),
+            width: picture.width(),
+            height: picture.height(),
+            description: self.description.clone(),
+            parent: file.attachment_id,
+            recipe: self.recipe.clone(),
+        };
+        let attachment = renderer.attachments.promise(&self.context.scope, new);
+        self.context.pixels.insert(attachment.attachment_id, picture).map(|()| attachment)
+    }
+
+    async fn store(&self, file: &Attachment, encoded: Encoded) -> Result<WithNote<Attachment>, ToolError> {
+        let new = NewFile {
+            bytes: Bytes::from(encoded.bytes),
+            filename: Some(derived_name(file, self.suffix, encoded.extension)),
+            description: Some(self.description.clone()),
+            source: AttachmentSource::Tool,
+            parents: [&[file.attachment_id], self.extra_parents.as_slice()].concat(),
+            recipe: Some(self.recipe.clone()),
+        };
+        Ok((self.context.renderer.attachments.keep(&self.context.scope, new).await?, encoded.note))
+    }
+
+    /// The pixel count that the pool must have memory for. Refuses what is not a picture, or is too large, before it is
+    /// loaded.
+    fn max_pixels(&self, file: &Attachment) -> Result<u64, ToolError> {
+        let limits = self.context.pool().limits();
+        let (width, height) = check_image(limits, file)?;
+        let before = u64::from(width) * u64::from(height);
+        let after = (self.canvas)(f64::from(width), f64::from(height)) as u64;
+        Ok(before.max(after.min(limits.max_pixels)))
+    }
+}
+
+/// `eagle.jpg` highlighted → `eagle-highlighted.jpg`; that cropped → `eagle-cropped.jpg`.
+pub(in crate::tools) fn derived_name(parent: &Attachment, suffix: &str, extension: &str) -> String {
+    let name = parent.filename.trim();
+    let stem = match name.rsplit_once('.') {
+        Some((stem, end)) if end.len() <= 5 && end.chars().all(|c| c.is_ascii_alphanumeric()) => stem,
+        _ => name,
+    };
+    let stem = match stem.rsplit_once('-') {
+        // Only names given by an edit lose their suffix: a person's "hair-cropped.jpg" stays.
+        Some((before, last)) if parent.recipe.is_some() && parent.parents.len() == 1 && !last.is_empty() => {
+            before
+        }
+        _ => stem,
+    };
+    let stem: String = stem.chars().take(MAX_STEM_CHARS).collect();
+    let stem = if stem.trim().is_empty() { "image" } else { stem.trim() };
+    format!("{stem}-{suffix}.{extension}")
+}

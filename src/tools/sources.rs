@@ -1,0 +1,57 @@
+//! The images a call names: found within the scope, checked against the limits, loaded.
+
+use super::{ToolContext, ToolError, outcome::Failure, wording};
+use crate::{
+    attachments::AttachmentError,
+    domain::{Attachment, AttachmentId},
+};
+use bytes::Bytes;
+use imaging::Limits;
+
+/// The files of these ids, in order. Only this conversation is searched.
+pub(super) async fn find_all(
+    context: &ToolContext,
+    ids: &[AttachmentId],
+) -> Result<Vec<Result<Attachment, Failure>>, ToolError> {
+    let conversation = context.scope.conversation();
+    let known = context.renderer.store.attachments(conversation, ids).await;
+    let known = known.map_err(AttachmentError::from)?;
+    let find = |id: &AttachmentId| {
+        let file = known.iter().find(|file| file.attachment_id == *id);
+        file.cloned().ok_or(Failure::unknown(*id))
+    };
+    Ok(ids.iter().map(find).collect())
+}
+
+/// The width and height of a picture that may be edited. Refuses other files, and pictures over the limits.
+pub(super) fn check_image(limits: &Limits, file: &Attachment) -> Result<(u32, u32), ToolError> {
+    if !file.is_image() {
+        return Err(ToolError::BadArgument(format!(
+            "{} is {} file, not a picture.",
+            file.filename,
+            wording::with_article(&file.mime_type)
+        )));
+    }
+    let (width, height) = (side(file.width), side(file.height));
+    limits.check(width, height)?;
+    Ok((width, height))
+}
+
+/// Checks a picture, then loads its bytes.
+pub(super) async fn load_image(
+    context: &ToolContext,
+    file: Attachment,
+) -> Result<(Attachment, Bytes), Failure> {
+    let loaded = match check_image(context.pool().limits(), &file) {
+        Ok(_) => context.bytes(&file).await,
+        Err(error) => Err(error),
+    };
+    match loaded {
+        Ok(bytes) => Ok((file, bytes)),
+        Err(error) => Err(Failure::of(&file, &error)),
+    }
+}
+
+pub(super) fn side(side: Option<i64>) -> u32 {
+    u32::try_from(side.unwrap_or_default()).unwrap_or(u32::MAX)
+}
