@@ -9,7 +9,7 @@ use crate::{
     domain::{InterfaceType, UserId},
     money::{Budgets, Micros, Models, Money, Price, Prices, Rules},
     prompts::Prompts,
-    providers::{Hosted, ModelSettings, Painter, Provider, http_client, offline::Offline},
+    providers::{Hosted, ImageGenerator, ModelSettings, Provider, http_client, offline::Offline},
     rendering::{RenderPool, Renderer},
     store::Store,
     telegram::{self, Connected},
@@ -318,13 +318,13 @@ fn tools(config: &Config, agent: &config::Agent) -> anyhow::Result<Registry> {
     Ok(tools.only(|tool| agent.tools.includes(tool)))
 }
 
-fn painter(config: &Config, agent: &config::Agent) -> anyhow::Result<Option<Arc<Painter>>> {
+fn painter(config: &Config, agent: &config::Agent) -> anyhow::Result<Option<Arc<ImageGenerator>>> {
     let Some((vendor, model)) = config.painter_of(agent) else { return Ok(None) };
     let no_key = SecretString::from("");
     let key = config.secrets.key(vendor).unwrap_or(&no_key);
     let client = http_client().context("the HTTP client")?;
     let base_url = &config.providers.of(vendor).base_url;
-    let painter = Painter::new(vendor, base_url, key, model, config.limits.model_silence(), client);
+    let painter = ImageGenerator::new(vendor, base_url, key, model, config.limits.model_silence(), client);
     Ok(painter.map(Arc::new))
 }
 

@@ -31,7 +31,7 @@ pub async fn outputs(store: &Store, steps: &[Message]) -> Result<Vec<Attachment>
         Some(at) => (results[at].attachments.clone(), &results[at + 1..]),
         None => (Vec::new(), &results[..]),
     };
-    let made: Vec<Shown> = made.iter().flat_map(|m| shown_by(m, steps)).collect();
+    let made: Vec<TurnOutput> = made.iter().flat_map(|m| shown_by(m, steps)).collect();
     let ids = [chosen.clone(), made.iter().map(|shown| shown.id).collect()].concat();
     let known = store.attachments(place, &ids).await?;
     Ok(pick(&chosen, &made, &known))
@@ -39,16 +39,16 @@ pub async fn outputs(store: &Store, steps: &[Message]) -> Result<Vec<Attachment>
 
 /// One output of a step.
 #[derive(Debug, Clone)]
-struct Shown {
+struct TurnOutput {
     id: AttachmentId,
     /// What was taken back to get there, if that is how.
     instead_of: Vec<AttachmentId>,
 }
 
-fn shown_by(result: &Message, steps: &[Message]) -> Vec<Shown> {
+fn shown_by(result: &Message, steps: &[Message]) -> Vec<TurnOutput> {
     let back = result.tool_name.as_deref().is_some_and(|name| BACK.contains(&name));
     let instead_of = if back { asked_for(result, steps) } else { Vec::new() };
-    result.attachments.iter().map(|id| Shown { id: *id, instead_of: instead_of.clone() }).collect()
+    result.attachments.iter().map(|id| TurnOutput { id: *id, instead_of: instead_of.clone() }).collect()
 }
 
 /// The `images` of the call that a result answers.
@@ -101,7 +101,7 @@ async fn print(tools: &ToolContext, file: &Attachment) -> Result<Attachment, Too
     }
 }
 
-fn pick(chosen: &[AttachmentId], made: &[Shown], known: &[Attachment]) -> Vec<Attachment> {
+fn pick(chosen: &[AttachmentId], made: &[TurnOutput], known: &[Attachment]) -> Vec<Attachment> {
     let find = |id: &AttachmentId| known.iter().find(|a| a.attachment_id == *id);
     let mut picked: Vec<Attachment> = Vec::new();
     let built_upon = |at: usize| {
@@ -167,8 +167,8 @@ mod tests {
         }
     }
 
-    fn new(file: &Attachment) -> Shown {
-        Shown { id: file.attachment_id, instead_of: Vec::new() }
+    fn new(file: &Attachment) -> TurnOutput {
+        TurnOutput { id: file.attachment_id, instead_of: Vec::new() }
     }
 
     #[test]
@@ -188,8 +188,10 @@ mod tests {
         let crop = file(&[original.attachment_id]);
         let gray = file(&[crop.attachment_id]);
         let known = [original.clone(), crop.clone(), gray.clone()];
-        let back =
-            |from: &Attachment| Shown { id: original.attachment_id, instead_of: vec![from.attachment_id] };
+        let back = |from: &Attachment| TurnOutput {
+            id: original.attachment_id,
+            instead_of: vec![from.attachment_id],
+        };
         assert_eq!(pick(&[], &[new(&crop), new(&gray), back(&gray)], &known), known[..1]);
         let sepia = file(&[original.attachment_id]);
         let known = [original.clone(), crop.clone(), sepia.clone()];

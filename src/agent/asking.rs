@@ -1,8 +1,11 @@
 //! Asking a model although it may be busy or away: again while the trouble may pass, the wait is bearable, and nobody
 //! has read the beginning of an answer. Who is asked instead is the engine's business.
 
-use super::Agent;
-use crate::providers::{Completion, Listener, Prompt, ProviderError};
+use super::{Agent, Engine, bill};
+use crate::{
+    domain::Turn,
+    providers::{Completion, Listener, Prompt, ProviderError, ProviderErrorKind},
+};
 use std::{
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
@@ -35,25 +38,31 @@ pub struct NoAnswer {
 impl NoAnswer {
     /// Could another model do better, and would nobody notice the change?
     pub fn another_may_try(&self) -> bool {
-        let helps = match self.error {
-            ProviderError::RetryAfter(_)
-            | ProviderError::Unreachable(_)
-            | ProviderError::BadAnswer(_)
-            | ProviderError::Setup(_) => true,
+        let helps = match self.error.kind {
+            ProviderErrorKind::RetryAfter(_)
+            | ProviderErrorKind::Unreachable(_)
+            | ProviderErrorKind::InvalidResponse(_)
+            | ProviderErrorKind::Misconfigured(_) => true,
             // To look for a model that minds less would be to go behind the first one's back.
-            ProviderError::Refused => false,
-            ProviderError::TooLong => false,
+            ProviderErrorKind::Refused => false,
+            ProviderErrorKind::TooLong => false,
         };
         helps && self.seen == Seen::Nothing
     }
 
     pub fn is_too_long(&self) -> bool {
-        matches!(self.error, ProviderError::TooLong) && self.seen == Seen::Nothing
+        matches!(self.error.kind, ProviderErrorKind::TooLong) && self.seen == Seen::Nothing
     }
 }
 
 /// Asks until there is an answer or no point in asking again.
-pub async fn ask(agent: &Agent, prompt: &Prompt, heard: Listener<'_>) -> Result<Completion, NoAnswer> {
+pub async fn ask(
+    engine: &Engine,
+    agent: &Agent,
+    turn: &Turn,
+    prompt: &Prompt,
+    heard: Listener<'_>,
+) -> Result<Completion, NoAnswer> {
     let mut tries = 1;
     loop {
         let begun = AtomicBool::new(false);
@@ -63,14 +72,14 @@ pub async fn ask(agent: &Agent, prompt: &Prompt, heard: Listener<'_>) -> Result<
             }
             heard(piece);
         };
-        let error = match agent.provider.complete(prompt, &listener).await {
+        let error = match bill::noted(engine, agent, turn, agent.provider.complete(prompt, &listener)).await {
             Ok(completion) => return Ok(completion),
             Err(error) => error,
         };
         // A second answer that begins otherwise would look as if the first had never been.
         let seen = if begun.into_inner() { Seen::Beginning } else { Seen::Nothing };
         let wait = match (seen, tries < MOST_TRIES) {
-            (Seen::Nothing, true) => pause(&error, tries),
+            (Seen::Nothing, true) => pause(&error.kind, tries),
             _ => None,
         };
         let Some(wait) = wait else { return Err(NoAnswer { error, seen }) };
@@ -81,17 +90,17 @@ pub async fn ask(agent: &Agent, prompt: &Prompt, heard: Listener<'_>) -> Result<
 }
 
 /// How long to wait before the next try; none if it would not help or would take too long.
-fn pause(error: &ProviderError, tries: u32) -> Option<Duration> {
+fn pause(error: &ProviderErrorKind, tries: u32) -> Option<Duration> {
     match error {
-        ProviderError::RetryAfter(Some(wait)) => {
+        ProviderErrorKind::RetryAfter(Some(wait)) => {
             (*wait <= LONGEST_WAIT).then_some((*wait).max(SHORTEST_WAIT))
         }
-        ProviderError::RetryAfter(None) => Some(backoff(BUSY, tries)),
-        ProviderError::Unreachable(_) => Some(backoff(AWAY, tries)),
-        ProviderError::TooLong
-        | ProviderError::Refused
-        | ProviderError::Setup(_)
-        | ProviderError::BadAnswer(_) => None,
+        ProviderErrorKind::RetryAfter(None) => Some(backoff(BUSY, tries)),
+        ProviderErrorKind::Unreachable(_) => Some(backoff(AWAY, tries)),
+        ProviderErrorKind::TooLong
+        | ProviderErrorKind::Refused
+        | ProviderErrorKind::Misconfigured(_)
+        | ProviderErrorKind::InvalidResponse(_) => None,
     }
 }
 
@@ -107,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_bearable_wait_is_obeyed_and_a_long_one_is_not_begun() {
-        let told = |seconds| pause(&ProviderError::RetryAfter(Some(Duration::from_secs(seconds))), 1);
+        let told = |seconds| pause(&ProviderErrorKind::RetryAfter(Some(Duration::from_secs(seconds))), 1);
         assert_eq!(told(0), Some(SHORTEST_WAIT));
         assert_eq!(told(7), Some(Duration::from_secs(7)));
         assert_eq!(told(20), Some(LONGEST_WAIT));
@@ -116,7 +125,7 @@ mod tests {
 
     #[test]
     fn without_a_word_about_it_the_wait_grows_and_differs() {
-        for error in [ProviderError::RetryAfter(None), ProviderError::Unreachable(String::new())] {
+        for error in [ProviderErrorKind::RetryAfter(None), ProviderErrorKind::Unreachable(String::new())] {
             let waits = |tries| (0..50).map(|_| pause(&error, tries).unwrap()).collect::<Vec<_>>();
             let (first, second) = (waits(1), waits(2));
             assert!(first.iter().max() < second.iter().min(), "{first:?} {second:?}");
@@ -128,10 +137,10 @@ mod tests {
     #[test]
     fn trouble_that_does_not_pass_is_not_waited_for() {
         for error in [
-            ProviderError::TooLong,
-            ProviderError::Refused,
-            ProviderError::Setup(String::new()),
-            ProviderError::BadAnswer(String::new()),
+            ProviderErrorKind::TooLong,
+            ProviderErrorKind::Refused,
+            ProviderErrorKind::Misconfigured(String::new()),
+            ProviderErrorKind::InvalidResponse(String::new()),
         ] {
             assert_eq!(pause(&error, 1), None, "{error}");
         }
@@ -139,11 +148,11 @@ mod tests {
 
     #[test]
     fn another_model_is_asked_only_when_that_helps_and_nobody_has_read_anything() {
-        let may = |error, seen| NoAnswer { error, seen }.another_may_try();
-        assert!(may(ProviderError::RetryAfter(None), Seen::Nothing));
-        assert!(may(ProviderError::Setup(String::new()), Seen::Nothing));
-        assert!(!may(ProviderError::Unreachable(String::new()), Seen::Beginning));
-        assert!(!may(ProviderError::Refused, Seen::Nothing));
-        assert!(!may(ProviderError::TooLong, Seen::Nothing));
+        let may = |error: ProviderErrorKind, seen| NoAnswer { error: error.into(), seen }.another_may_try();
+        assert!(may(ProviderErrorKind::RetryAfter(None), Seen::Nothing));
+        assert!(may(ProviderErrorKind::Misconfigured(String::new()), Seen::Nothing));
+        assert!(!may(ProviderErrorKind::Unreachable(String::new()), Seen::Beginning));
+        assert!(!may(ProviderErrorKind::Refused, Seen::Nothing));
+        assert!(!may(ProviderErrorKind::TooLong, Seen::Nothing));
     }
 }

@@ -4,7 +4,7 @@ use super::{Agent, Engine};
 use crate::{
     domain::Turn,
     money::Exhausted,
-    providers::{Completion, Usage, metered},
+    providers::{Completion, ProviderError, Usage},
     store::{Spender, StoreError},
 };
 use serde_json::Value;
@@ -15,16 +15,19 @@ pub async fn exhausted(engine: &Engine, agent: &Agent, turn: &Turn) -> Result<Op
 }
 
 /// Notes what asking takes, answered or not.
-pub async fn noted<E>(
+pub async fn noted(
     engine: &Engine,
     agent: &Agent,
     turn: &Turn,
-    asking: impl Future<Output = Result<Completion, E>>,
-) -> Result<Completion, E> {
-    let (completion, unanswered) = metered(asking).await;
-    let answered = completion.iter().map(|completion| &completion.usage);
-    let spender = Spender::of_turn(turn, &agent.name);
-    for usage in answered.chain(&unanswered) {
+    asking: impl Future<Output = Result<Completion, ProviderError>>,
+) -> Result<Completion, ProviderError> {
+    let completion = asking.await;
+    let usage = match &completion {
+        Ok(completion) => Some(&completion.usage),
+        Err(error) => error.usage.as_deref(),
+    };
+    if let Some(usage) = usage {
+        let spender = Spender::of_turn(turn, &agent.name);
         engine.money.note(&spender, agent.provider.model(), usage).await;
     }
     completion

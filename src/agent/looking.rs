@@ -3,7 +3,7 @@
 
 use crate::{
     domain::{Message, Role},
-    providers::{PromptMessage, Shown},
+    providers::{PromptMessage, ShownFile},
     store::{Store, StoreError},
     tools::look_at_image::{self, Look},
 };
@@ -18,7 +18,7 @@ pub async fn show(store: &Store, stored: &[Message], steps: &mut [PromptMessage]
         let PromptMessage::Tool { call_id, shown, .. } = step else { continue };
         let looked = looks.iter().find(|(call, _)| call == call_id).and_then(|(_, look)| {
             let file = files.iter().find(|file| file.attachment_id == look.id)?;
-            Some(Shown { attachment: file.clone(), region: look.region, grid: look.grid })
+            Some(ShownFile { attachment: file.clone(), region: look.region, grid: look.grid })
         });
         shown.extend(looked);
     }

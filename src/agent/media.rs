@@ -2,7 +2,7 @@
 
 use crate::{
     domain::Attachment,
-    providers::{Loaded, MediaSource, Shown},
+    providers::{LoadedFile, MediaSource, ShownFile},
     rendering::Renderer,
 };
 use futures::{FutureExt as _, future::BoxFuture};
@@ -12,7 +12,7 @@ use tracing::warn;
 pub struct Media(pub Renderer);
 
 impl MediaSource for Media {
-    fn picture<'a>(&'a self, shown: &'a Shown, longest: u32) -> BoxFuture<'a, Option<Loaded>> {
+    fn picture<'a>(&'a self, shown: &'a ShownFile, longest: u32) -> BoxFuture<'a, Option<LoadedFile>> {
         async move {
             let file = &shown.attachment;
             file.width.and(file.height)?;
@@ -27,12 +27,12 @@ impl MediaSource for Media {
                     |error| warn!(attachment = %file.attachment_id, %error, "cannot be shown to a model"),
                 )
                 .ok()?;
-            Some(Loaded { mime: seen.mime.to_owned(), bytes: seen.bytes })
+            Some(LoadedFile { mime: seen.mime.to_owned(), bytes: seen.bytes })
         }
         .boxed()
     }
 
-    fn file<'a>(&'a self, file: &'a Attachment) -> BoxFuture<'a, Option<Loaded>> {
+    fn file<'a>(&'a self, file: &'a Attachment) -> BoxFuture<'a, Option<LoadedFile>> {
         async move {
             let bytes = self
                 .0
@@ -42,7 +42,7 @@ impl MediaSource for Media {
                     |error| warn!(attachment = %file.attachment_id, %error, "cannot be given to a model"),
                 )
                 .ok()?;
-            Some(Loaded { mime: file.mime_type.clone(), bytes })
+            Some(LoadedFile { mime: file.mime_type.clone(), bytes })
         }
         .boxed()
     }

@@ -3,7 +3,7 @@
 use super::asking::{NoAnswer, Seen};
 use crate::{
     money::{Exhausted, Whose},
-    providers::ProviderError,
+    providers::ProviderErrorKind,
     tools::Generated,
 };
 use chrono::{DateTime, TimeDelta, Timelike as _, Utc};
@@ -66,34 +66,36 @@ fn soon(wait: Duration) -> String {
 
 /// No answer, for the person who asked.
 pub fn no_answer(trouble: &NoAnswer) -> String {
-    match (&trouble.error, trouble.seen) {
-        (ProviderError::RetryAfter(_) | ProviderError::Unreachable(_), Seen::Beginning) => {
+    match (&trouble.error.kind, trouble.seen) {
+        (ProviderErrorKind::RetryAfter(_) | ProviderErrorKind::Unreachable(_), Seen::Beginning) => {
             "The model broke off in the middle of its answer. Please ask again.".into()
         }
         (error, _) => provider_trouble(error),
     }
 }
 
-fn provider_trouble(error: &ProviderError) -> String {
+fn provider_trouble(error: &ProviderErrorKind) -> String {
     match error {
-        ProviderError::RetryAfter(wait) => {
+        ProviderErrorKind::RetryAfter(wait) => {
             format!("The model is rate-limited; try again in about {}.", soon(wait.unwrap_or(A_MINUTE)))
         }
-        ProviderError::Unreachable(_) => {
+        ProviderErrorKind::Unreachable(_) => {
             "I can't reach the model right now. Please try again in a minute.".into()
         }
-        ProviderError::TooLong => {
+        ProviderErrorKind::TooLong => {
             "This conversation has grown too long for the model. Start a new one with /new; \
              you can still reply to any photo."
                 .into()
         }
-        ProviderError::Refused => "The model declined to do this. Try asking for something else.".into(),
-        ProviderError::Setup(_) => {
+        ProviderErrorKind::Refused => "The model declined to do this. Try asking for something else.".into(),
+        ProviderErrorKind::Misconfigured(_) => {
             "The model isn't set up right: its service doesn't accept the configured key, model or address. \
              Whoever runs this bot finds in its log what to change."
                 .into()
         }
-        ProviderError::BadAnswer(_) => "The model gave an answer I couldn't use. Please try again.".into(),
+        ProviderErrorKind::InvalidResponse(_) => {
+            "The model gave an answer I couldn't use. Please try again.".into()
+        }
     }
 }
 

@@ -136,7 +136,7 @@ async fn talk(
         if let Some(exhausted) = bill::exhausted(engine, agent, turn).await? {
             return Err(Stopped::Budget(exhausted));
         }
-        let completion = match bill::noted(engine, agent, turn, asking::ask(agent, &prompt, &heard)).await {
+        let completion = match asking::ask(engine, agent, turn, &prompt, &heard).await {
             Ok(completion) => completion,
             Err(trouble) => {
                 let may_shorten = trouble.is_too_long() && !shortened;

@@ -1,7 +1,7 @@
 //! Which service makes pictures for an agent, out of what is set.
 
 use super::{Agent, Config, VENDORS};
-use crate::providers::{Vendor, painting::usual_image_model};
+use crate::providers::{Vendor, image_generation::default_image_model};
 
 impl Config {
     /// The agent's own vendor if that makes pictures, else the first that does. None for the offline agent, which
@@ -17,7 +17,7 @@ impl Config {
         let settings = self.providers.of(vendor);
         let official = vendor.is_official(&settings.base_url);
         let model = match settings.image_model.as_deref()?.trim() {
-            auto if auto.eq_ignore_ascii_case("auto") => usual_image_model(vendor).filter(|_| official)?,
+            auto if auto.eq_ignore_ascii_case("auto") => default_image_model(vendor).filter(|_| official)?,
             named => named,
         };
         // A server of one's own may want no key.

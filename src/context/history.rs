@@ -153,7 +153,7 @@ mod tests {
             Attachment, AttachmentId, AttachmentSource, Conversation, MessageId, NewMessage, SessionId,
             ToolCall, TurnId,
         },
-        providers::Shown,
+        providers::ShownFile,
     };
     use proptest::prelude::*;
     use uuid::Uuid;
@@ -254,8 +254,8 @@ mod tests {
         assert_eq!(shortened(&[]), None);
     }
 
-    fn picture() -> Shown {
-        Shown::whole(Attachment {
+    fn picture() -> ShownFile {
+        ShownFile::whole(Attachment {
             attachment_id: AttachmentId(Uuid::nil()),
             conversation: Conversation::telegram(1),
             source: AttachmentSource::User,

@@ -5,7 +5,7 @@ use crate::{
     attachments::markers,
     domain::{Attachment, Message},
     providers::{
-        Focus, PromptMessage, Shown,
+        Focus, PromptMessage, ShownFile,
         fence::{fenced, fenced_inline},
     },
 };
@@ -62,13 +62,13 @@ fn own(message: &Message) -> String {
 /// What the model should see, the most important first: what came with the words, what they point at and the album
 /// around it, then the pictures of what was said before, from the newest on. Other files, such as PDFs, are costly:
 /// only those of the message itself or the one it points at are given.
-fn shown(scene: &Scene) -> Vec<Shown> {
+fn shown(scene: &Scene) -> Vec<ShownFile> {
     let Focus { sent, replied, album, .. } = &scene.focus;
     let near = sent.iter().chain(replied).chain(album.iter().filter(|file| file.is_image()));
-    let mut shown: Vec<Shown> = Vec::new();
+    let mut shown: Vec<ShownFile> = Vec::new();
     for file in near.chain(earlier(scene)) {
         if shown.iter().all(|known| known.attachment.attachment_id != file.attachment_id) {
-            shown.push(Shown::whole(file.clone()));
+            shown.push(ShownFile::whole(file.clone()));
         }
     }
     shown

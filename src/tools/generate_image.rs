@@ -1,5 +1,5 @@
 //! Pictures made by a service and not by us: from words, or from a picture and an instruction. They can never be made
-//! again from their recipe, so each becomes a file at once. How the service is asked is in `providers::painting`.
+//! again from their recipe, so each becomes a file at once. How the service is asked is in `providers::image_generation`.
 
 use super::{
     Output, Tool, ToolContext, ToolError, ToolResult,
@@ -14,8 +14,8 @@ use crate::{
     attachments::NewFile,
     domain::{Attachment, AttachmentSource, Recipe},
     providers::{
-        Loaded, Painter, ProviderError, ToolSpec,
-        painting::{Only, Painted, Rework, Shape, Wish},
+        EditArea, ImageEdit, ImageGenerator, ImageRequest, LoadedFile, ProviderError, ProviderErrorKind,
+        Shape, ToolSpec, image_generation::GeneratedImages,
     },
     rendering::RenderError,
 };
@@ -61,7 +61,7 @@ impl Generated {
     }
 }
 
-pub(super) fn tools(painter: &Arc<Painter>) -> Vec<Box<dyn Tool>> {
+pub(super) fn tools(painter: &Arc<ImageGenerator>) -> Vec<Box<dyn Tool>> {
     vec![Box::new(GenerateImage(painter.clone())), Box::new(TransformImage(painter.clone()))]
 }
 
@@ -77,7 +77,7 @@ fn said<'a>(name: &str, text: &'a str) -> Result<&'a str, ToolError> {
     }
 }
 
-struct GenerateImage(Arc<Painter>);
+struct GenerateImage(Arc<ImageGenerator>);
 
 impl Tool for GenerateImage {
     fn spec(&self) -> ToolSpec {
@@ -134,8 +134,9 @@ impl Tool for GenerateImage {
                 tool: GENERATE.to_owned(),
                 arguments: json!({"prompt": prompt, "size": shape, "model": model}),
             };
-            let wish = Wish { prompt, shape, count };
-            let Painted { mut pictures, usage, short } = self.0.paint(&wish).await.map_err(trouble)?;
+            let wish = ImageRequest { prompt, shape, count };
+            let GeneratedImages { mut pictures, usage, shortfall: short } =
+                self.0.generate(&wish).await.map_err(trouble)?;
             context.usage.add(usage);
             pictures.truncate(count as usize);
             let mut outcomes = Vec::new();
@@ -161,7 +162,7 @@ async fn keep_painted(
     context: &ToolContext,
     bytes: Bytes,
     stem: &str,
-    wish: &Wish,
+    wish: &ImageRequest,
     recipe: &Recipe,
 ) -> Result<Attachment, ToolError> {
     let extension = opened(context, &bytes).await?;
@@ -176,7 +177,7 @@ async fn keep_painted(
     Ok(context.renderer.attachments.keep(&context.scope, file).await?)
 }
 
-struct TransformImage(Arc<Painter>);
+struct TransformImage(Arc<ImageGenerator>);
 
 impl Tool for TransformImage {
     fn spec(&self) -> ToolSpec {
@@ -257,7 +258,7 @@ impl Tool for TransformImage {
 /// A change that a service makes to each picture.
 struct Change<'a> {
     context: &'a ToolContext,
-    painter: &'a Painter,
+    painter: &'a ImageGenerator,
     instruction: String,
     part: Option<Region>,
     recipe: Recipe,
@@ -305,9 +306,9 @@ impl Change<'_> {
         self.keep(file, bytes.into(), extension).await
     }
 
-    async fn rework(&self, picture: Loaded, only: Option<Only>) -> Result<Bytes, ToolError> {
-        let rework = Rework { picture, instruction: self.instruction.clone(), only };
-        let painted = self.painter.rework(&rework).await.map_err(trouble)?;
+    async fn rework(&self, picture: LoadedFile, only: Option<EditArea>) -> Result<Bytes, ToolError> {
+        let rework = ImageEdit { picture, instruction: self.instruction.clone(), only };
+        let painted = self.painter.edit(&rework).await.map_err(trouble)?;
         self.context.usage.add(painted.usage);
         painted.pictures.into_iter().next().map(|picture| picture.bytes).ok_or_else(unusable)
     }
@@ -334,18 +335,22 @@ impl Change<'_> {
 }
 
 /// The picture on a canvas of a shape the service knows, with what may change.
-fn prepared(bytes: &[u8], part: Region, work: &Work) -> Result<(Loaded, Only, ops::Layout), ImagingError> {
+fn prepared(
+    bytes: &[u8],
+    part: Region,
+    work: &Work,
+) -> Result<(LoadedFile, EditArea, ops::Layout), ImagingError> {
     let picture = imaging::decode(bytes, work)?;
     let shape = Shape::nearest(picture.width(), picture.height());
     let layout = ops::Layout::new((picture.width(), picture.height()), shape.size());
     let mask = ops::mask(&layout, part)?.bytes.into();
     let canvas = loaded(ops::lay_out(&picture, &layout, work)?);
     imaging::reuse(picture);
-    Ok((canvas, Only { part: layout.on_canvas(part), mask, shape }, layout))
+    Ok((canvas, EditArea { part: layout.on_canvas(part), mask, shape }, layout))
 }
 
-fn loaded(encoded: Encoded) -> Loaded {
-    Loaded { mime: encoded.mime.to_owned(), bytes: encoded.bytes.into() }
+fn loaded(encoded: Encoded) -> LoadedFile {
+    LoadedFile { mime: encoded.mime.to_owned(), bytes: encoded.bytes.into() }
 }
 
 fn pixels(file: &Attachment) -> u64 {
@@ -390,27 +395,27 @@ fn unusable() -> ToolError {
 /// What the model reads; what only whoever runs the bot can use goes to the log.
 fn trouble(error: ProviderError) -> ToolError {
     tracing::warn!(%error, "the image service gave no picture");
-    let text = match error {
-        ProviderError::RetryAfter(Some(wait)) => format!(
+    let text = match error.kind {
+        ProviderErrorKind::RetryAfter(Some(wait)) => format!(
             "The image service is rate-limited; it takes new requests in about {} seconds. Tell the person.",
             wait.as_secs().max(1)
         ),
-        ProviderError::RetryAfter(None) => {
+        ProviderErrorKind::RetryAfter(None) => {
             "The image service is rate-limited just now. Tell the person to ask again in a minute.".to_owned()
         }
-        ProviderError::Unreachable(_) => {
+        ProviderErrorKind::Unreachable(_) => {
             "The image service cannot be reached just now. Tell the person to ask again in a minute.".to_owned()
         }
-        ProviderError::TooLong => "This is too long for the image service. Say it in fewer words.".to_owned(),
-        ProviderError::Refused => {
+        ProviderErrorKind::TooLong => "This is too long for the image service. Say it in fewer words.".to_owned(),
+        ProviderErrorKind::Refused => {
             "The image service declined this by its content rules. Tell the person so; ask for something else only if \
              they agree."
                 .to_owned()
         }
-        ProviderError::Setup(_) => {
+        ProviderErrorKind::Misconfigured(_) => {
             "The image service is not set up right: whoever runs this bot finds in its log what to change.".to_owned()
         }
-        ProviderError::BadAnswer(_) => return unusable(),
+        ProviderErrorKind::InvalidResponse(_) => return unusable(),
     };
     ToolError::Trouble(text)
 }

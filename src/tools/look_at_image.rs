@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     domain::{Attachment, AttachmentId},
-    providers::{LOOK_LONGEST, ToolSpec},
+    providers::{MAX_LOOK_SIDE, ToolSpec},
     rendering::RenderError,
 };
 use futures::{FutureExt as _, future::BoxFuture};
@@ -87,7 +87,7 @@ impl Tool for LookAtImage {
             let (Some(width), Some(height)) = (file.width, file.height) else {
                 return Err(refused(unseen(&file)));
             };
-            let view = View { longest: LOOK_LONGEST, region: look.region, grid: look.grid };
+            let view = View { longest: MAX_LOOK_SIDE, region: look.region, grid: look.grid };
             // Made here already, so that what cannot be opened is told now; the prompt then finds it made.
             context.renderer.view(&file, &view).await.map_err(|error| match error {
                 RenderError::Imaging(ImagingError::NotEditableYet { .. }) => refused(unseen(&file)),

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     domain::ToolCall,
-    providers::{Painter, ToolSpec, Usage},
+    providers::{ImageGenerator, ToolSpec, Usage},
 };
 use futures::FutureExt as _;
 use serde_json::Value;
@@ -42,7 +42,7 @@ impl Registry {
     }
 
     /// Adds the tools that need an image generation service.
-    pub fn with_painter(mut self, painter: &Arc<Painter>) -> Self {
+    pub fn with_painter(mut self, painter: &Arc<ImageGenerator>) -> Self {
         self.tools.extend(generate_image::tools(painter));
         self
     }

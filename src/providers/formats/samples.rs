@@ -1,7 +1,10 @@
-//! Pieces of conversations for the tests of formats and clients.
+//! Sample messages and files for the tests of formats and clients.
 
-use super::*;
-use crate::domain::{Attachment, AttachmentId, AttachmentSource, Conversation};
+use super::LoadedFiles;
+use crate::{
+    domain::{Attachment, AttachmentId, AttachmentSource, Conversation, ToolCall},
+    providers::{LoadedFile, ModelSettings, PromptMessage, ShownFile},
+};
 use bytes::Bytes;
 
 pub fn picture(number: u128) -> Attachment {
@@ -23,14 +26,14 @@ pub fn picture(number: u128) -> Attachment {
     }
 }
 
-/// Each of these pictures loaded, as the two bytes of its number.
-pub fn album(numbers: &[u128]) -> Album {
-    let mut album = Album::default();
+/// Each of these pictures, loaded as the two bytes of its number.
+pub fn loaded_pictures(numbers: &[u128]) -> LoadedFiles {
+    let mut files = LoadedFiles::default();
     for number in numbers {
         let bytes = Bytes::copy_from_slice(&(*number as u16).to_be_bytes());
-        album.add(&Shown::whole(picture(*number)), Loaded { mime: "image/jpeg".into(), bytes });
+        files.add(&ShownFile::whole(picture(*number)), LoadedFile { mime: "image/jpeg".into(), bytes });
     }
-    album
+    files
 }
 
 pub fn settings(model: &str) -> ModelSettings {
@@ -38,7 +41,7 @@ pub fn settings(model: &str) -> ModelSettings {
 }
 
 pub fn user(text: &str, images: Vec<Attachment>) -> PromptMessage {
-    PromptMessage::User { text: text.into(), shown: images.into_iter().map(Shown::whole).collect() }
+    PromptMessage::User { text: text.into(), shown: images.into_iter().map(ShownFile::whole).collect() }
 }
 
 pub fn assistant(text: &str, tool_calls: Vec<ToolCall>) -> PromptMessage {
@@ -58,6 +61,6 @@ pub fn tool_showing(call_id: &str, text: &str, images: Vec<Attachment>) -> Promp
         call_id: call_id.into(),
         name: "crop_image".into(),
         text: text.into(),
-        shown: images.into_iter().map(Shown::whole).collect(),
+        shown: images.into_iter().map(ShownFile::whole).collect(),
     }
 }

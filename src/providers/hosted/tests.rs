@@ -1,7 +1,7 @@
-//! The client against small servers on this machine: what it sends, and what it tells its caller when they misbehave.
+//! The client of hosted models against local HTTP servers: requests, responses and errors.
 
 use super::super::{
-    Loaded, PromptMessage, Shown,
+    LoadedFile, PromptMessage, ShownFile,
     formats::samples::{picture, settings, user},
     http::http_client,
 };
@@ -18,27 +18,27 @@ use tokio::net::TcpListener;
 
 const KEY: &str = "sk-very-secret";
 
-struct Anything;
+struct AnyPicture;
 
-impl MediaSource for Anything {
-    fn picture<'a>(&'a self, _: &'a Shown, _: u32) -> BoxFuture<'a, Option<Loaded>> {
-        Box::pin(async { Some(Loaded { mime: "image/jpeg".into(), bytes: vec![0, 0, 0].into() }) })
+impl MediaSource for AnyPicture {
+    fn picture<'a>(&'a self, _: &'a ShownFile, _: u32) -> BoxFuture<'a, Option<LoadedFile>> {
+        Box::pin(async { Some(LoadedFile { mime: "image/jpeg".into(), bytes: vec![0, 0, 0].into() }) })
     }
 
-    fn file<'a>(&'a self, _: &'a Attachment) -> BoxFuture<'a, Option<Loaded>> {
+    fn file<'a>(&'a self, _: &'a Attachment) -> BoxFuture<'a, Option<LoadedFile>> {
         Box::pin(async { None })
     }
 }
 
 fn model_at(base_url: &str, key: &str) -> Hosted {
-    patient_model_at(base_url, key, Duration::from_secs(60))
+    model_with_timeout(base_url, key, Duration::from_secs(60))
 }
 
-fn patient_model_at(base_url: &str, key: &str, patience: Duration) -> Hosted {
+fn model_with_timeout(base_url: &str, key: &str, timeout: Duration) -> Hosted {
     rustls::crypto::ring::default_provider().install_default().ok();
     let client = http_client().unwrap();
     let key = SecretString::from(key);
-    Hosted::new(Vendor::OpenAi, base_url, &key, settings("gpt-test"), patience, client, Arc::new(Anything))
+    Hosted::new(Vendor::OpenAi, base_url, &key, settings("gpt-test"), timeout, client, Arc::new(AnyPicture))
 }
 
 async fn ask(model: &Hosted) -> Result<Completion, ProviderError> {
@@ -61,18 +61,18 @@ async fn serve(app: Router) -> String {
     base_url
 }
 
-/// What the caller is told when the server gives this answer.
-async fn told(answer: impl IntoResponse + Clone + Send + Sync + 'static) -> ProviderError {
+/// The error of a request to a server that gives this response.
+async fn error_for(answer: impl IntoResponse + Clone + Send + Sync + 'static) -> ProviderErrorKind {
     let base_url = serve(Router::new().route("/v1/chat/completions", post(answer))).await;
-    ask(&model_at(&base_url, KEY)).await.unwrap_err()
+    ask(&model_at(&base_url, KEY)).await.unwrap_err().kind
 }
 
-async fn told_status(status: u16, body: Value) -> ProviderError {
-    told((StatusCode::from_u16(status).unwrap(), body.to_string())).await
+async fn error_for_status(status: u16, body: Value) -> ProviderErrorKind {
+    error_for((StatusCode::from_u16(status).unwrap(), body.to_string())).await
 }
 
 #[tokio::test]
-async fn the_key_travels_in_the_header_and_the_answer_comes_back() {
+async fn the_key_is_sent_in_the_header() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let record = seen.clone();
     let handler = move |headers: axum::http::HeaderMap, body: String| async move {
@@ -92,66 +92,73 @@ async fn the_key_travels_in_the_header_and_the_answer_comes_back() {
 }
 
 #[tokio::test]
-async fn a_busy_server_says_how_long_to_wait() {
+async fn a_busy_server_gives_the_wait() {
     for status in [429, 503, 529] {
         let status = StatusCode::from_u16(status).unwrap();
-        let error = told((status, [("retry-after", "7")], "<html>busy</html>")).await;
+        let error = error_for((status, [("retry-after", "7")], "<html>busy</html>")).await;
         assert!(
-            matches!(error, ProviderError::RetryAfter(Some(wait)) if wait.as_secs() == 7),
+            matches!(error, ProviderErrorKind::RetryAfter(Some(wait)) if wait.as_secs() == 7),
             "{status}: {error:?}"
         );
     }
 }
 
 #[tokio::test]
-async fn errors_are_named_by_what_the_caller_does_next() {
-    use ProviderError::{BadAnswer, Refused, RetryAfter, Setup, TooLong, Unreachable};
+async fn errors_are_typed_by_what_the_caller_does_next() {
+    use ProviderErrorKind::{InvalidResponse, Misconfigured, Refused, RetryAfter, TooLong, Unreachable};
     let coded = |code: &str| json!({"error": {"message": "Sorry.", "code": code}});
     let worded = |message: &str| json!({"error": {"message": message}});
-    type Wanted = fn(&ProviderError) -> bool;
-    let cases: Vec<(u16, Value, Wanted)> = vec![
-        (401, worded("?"), |e| matches!(e, Setup(_))),
+    type Expected = fn(&ProviderErrorKind) -> bool;
+    let cases: Vec<(u16, Value, Expected)> = vec![
+        (401, worded("?"), |e| matches!(e, Misconfigured(_))),
         (
             403,
             worded("not in your country"),
-            |e| matches!(e, Setup(why) if why.contains("not in your country")),
+            |e| matches!(e, Misconfigured(why) if why.contains("not in your country")),
         ),
-        (402, worded("pay"), |e| matches!(e, Setup(why) if why.contains("credit"))),
-        (429, coded("insufficient_quota"), |e| matches!(e, Setup(why) if why.contains("credit"))),
+        (402, worded("pay"), |e| matches!(e, Misconfigured(why) if why.contains("credit"))),
+        (429, coded("insufficient_quota"), |e| matches!(e, Misconfigured(why) if why.contains("credit"))),
         (429, coded("rate_limit_exceeded"), |e| matches!(e, RetryAfter(_))),
         (400, coded("context_length_exceeded"), |e| matches!(e, TooLong)),
         (400, worded("This model's maximum context length is 9 tokens"), |e| matches!(e, TooLong)),
         (413, worded("too large"), |e| matches!(e, TooLong)),
         (400, coded("content_filter"), |e| matches!(e, Refused)),
-        (400, worded("bad schema"), |e| matches!(e, BadAnswer(why) if why.ends_with("HTTP 400: bad schema"))),
+        (
+            400,
+            worded("bad schema"),
+            |e| matches!(e, InvalidResponse(why) if why.ends_with("HTTP 400: bad schema")),
+        ),
         (500, json!("oops"), |e| matches!(e, Unreachable(_))),
         (502, json!(null), |e| matches!(e, Unreachable(_))),
         (200, json!({"error": {"message": "busy", "code": 429}}), |e| matches!(e, RetryAfter(_))),
-        (200, worded("odd"), |e| matches!(e, BadAnswer(_))),
-        (200, json!({"choices": []}), |e| matches!(e, BadAnswer(_))),
+        (200, worded("odd"), |e| matches!(e, InvalidResponse(_))),
+        (200, json!({"choices": []}), |e| matches!(e, InvalidResponse(_))),
     ];
-    for (status, body, wanted) in cases {
-        let error = told_status(status, body.clone()).await;
-        assert!(wanted(&error), "{status} {body}: {error:?}");
+    for (status, body, expected) in cases {
+        let error = error_for_status(status, body.clone()).await;
+        assert!(expected(&error), "{status} {body}: {error:?}");
     }
 }
 
 #[tokio::test]
-async fn a_missing_model_is_named_with_the_place_it_is_missing_from() {
+async fn a_missing_model_is_named_with_its_url() {
     let base_url = serve(Router::new()).await;
-    let error = ask(&model_at(&base_url, KEY)).await.unwrap_err();
-    let ProviderError::Setup(why) = error else { panic!("{error:?}") };
+    let error = ask(&model_at(&base_url, KEY)).await.unwrap_err().kind;
+    let ProviderErrorKind::Misconfigured(why) = error else { panic!("{error:?}") };
     assert!(why.contains("\"gpt-test\"") && why.contains(&base_url), "{why}");
 }
 
 #[tokio::test]
-async fn a_web_page_is_a_bad_answer() {
-    let error = told("<!doctype html><title>Welcome</title>").await;
-    assert!(matches!(&error, ProviderError::BadAnswer(why) if why.contains("not JSON")), "{error:?}");
+async fn a_web_page_is_an_invalid_response() {
+    let error = error_for("<!doctype html><title>Welcome</title>").await;
+    assert!(
+        matches!(&error, ProviderErrorKind::InvalidResponse(why) if why.contains("not JSON")),
+        "{error:?}"
+    );
 }
 
 #[tokio::test]
-async fn an_endless_answer_is_cut_off() {
+async fn an_endless_response_is_cut_off() {
     let sent = Arc::new(AtomicUsize::new(0));
     let counter = sent.clone();
     let flood = move || async move {
@@ -162,14 +169,14 @@ async fn an_endless_answer_is_cut_off() {
         Body::from_stream(megabytes)
     };
     let base_url = serve(Router::new().route("/v1/chat/completions", post(flood))).await;
-    let error = ask(&model_at(&base_url, KEY)).await.unwrap_err();
-    assert!(matches!(&error, ProviderError::BadAnswer(why) if why.contains("8 MB")), "{error:?}");
+    let error = ask(&model_at(&base_url, KEY)).await.unwrap_err().kind;
+    assert!(matches!(&error, ProviderErrorKind::InvalidResponse(why) if why.contains("8 MB")), "{error:?}");
     let sent = sent.load(Ordering::SeqCst);
     assert!(sent < 40, "{sent} MB were taken");
 }
 
 #[tokio::test]
-async fn a_connection_that_is_refused_dropped_or_cut_is_unreachable() {
+async fn a_refused_dropped_or_cut_connection_is_unreachable() {
     let (listener, refused) = listen().await;
     drop(listener);
     let (listener, dropped) = listen().await;
@@ -180,25 +187,25 @@ async fn a_connection_that_is_refused_dropped_or_cut_is_unreachable() {
     };
     let cut = serve(Router::new().route("/v1/chat/completions", post(half))).await;
     for base_url in [refused, dropped, cut] {
-        let error = ask(&model_at(&base_url, KEY)).await.unwrap_err();
-        assert!(matches!(error, ProviderError::Unreachable(_)), "{error:?}");
+        let error = ask(&model_at(&base_url, KEY)).await.unwrap_err().kind;
+        assert!(matches!(error, ProviderErrorKind::Unreachable(_)), "{error:?}");
     }
 }
 
 #[tokio::test]
-async fn a_server_that_never_answers_is_given_up() {
+async fn a_silent_server_times_out() {
     let silence = || std::future::pending::<String>();
     let base_url = serve(Router::new().route("/v1/chat/completions", post(silence))).await;
-    let model = patient_model_at(&base_url, KEY, Duration::from_millis(100));
-    let error = ask(&model).await.unwrap_err();
-    assert!(matches!(&error, ProviderError::Unreachable(why) if why.contains("too long")), "{error:?}");
+    let model = model_with_timeout(&base_url, KEY, Duration::from_millis(100));
+    let error = ask(&model).await.unwrap_err().kind;
+    assert!(matches!(&error, ProviderErrorKind::Unreachable(why) if why.contains("too long")), "{error:?}");
 }
 
 #[tokio::test]
-async fn the_key_is_in_no_error_and_no_debug_output() {
+async fn no_error_or_debug_output_contains_the_key() {
     let echo = json!({"error": {"message": format!("what is {KEY}?"), "code": KEY, "type": KEY}});
     for status in [200, 400, 401, 403, 404, 429, 500] {
-        let error = told_status(status, echo.clone()).await;
+        let error = error_for_status(status, echo.clone()).await;
         assert!(!format!("{error} {error:?}").contains(KEY), "{status}: {error:?}");
     }
     let (listener, base_url) = listen().await;
@@ -210,12 +217,12 @@ async fn the_key_is_in_no_error_and_no_debug_output() {
         let shown = format!("{error} {error:?} {model:?}");
         assert!(!shown.contains(KEY) && !shown.contains("hunter2"), "{shown}");
     }
-    let error = ask(&model_at(&base_url, "sk-\u{7}bell")).await.unwrap_err();
-    assert!(matches!(&error, ProviderError::Setup(why) if !why.contains("bell")), "{error:?}");
+    let error = ask(&model_at(&base_url, "sk-\u{7}bell")).await.unwrap_err().kind;
+    assert!(matches!(&error, ProviderErrorKind::Misconfigured(why) if !why.contains("bell")), "{error:?}");
 }
 
 #[tokio::test]
-async fn signed_thinking_goes_back_in_the_conversation_it_was_thought_in_and_in_no_other() {
+async fn signed_thinking_is_sent_back_only_in_an_unchanged_conversation() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let record = seen.clone();
     let handler = move |body: String| async move {
@@ -225,9 +232,9 @@ async fn signed_thinking_goes_back_in_the_conversation_it_was_thought_in_and_in_
     };
     let base_url = serve(Router::new().route("/v1/v1/messages", post(handler))).await;
     rustls::crypto::ring::default_provider().install_default().ok();
-    let (client, key, patience) = (http_client().unwrap(), SecretString::from(KEY), Duration::from_secs(60));
+    let (client, key, timeout) = (http_client().unwrap(), SecretString::from(KEY), Duration::from_secs(60));
     let claude =
-        Hosted::new(Vendor::Anthropic, &base_url, &key, settings("m"), patience, client, Arc::new(Anything));
+        Hosted::new(Vendor::Anthropic, &base_url, &key, settings("m"), timeout, client, Arc::new(AnyPicture));
     let Completion { text, tool_calls, provider_metadata, .. } = ask(&claude).await.unwrap();
     let mut prompt = hello();
     prompt.messages.push(PromptMessage::Assistant { text, tool_calls, provider_metadata });
@@ -237,4 +244,20 @@ async fn signed_thinking_goes_back_in_the_conversation_it_was_thought_in_and_in_
     claude.complete(&prompt, &|_| {}).await.unwrap();
     let kinds = |at: usize| seen.lock().unwrap()[at]["messages"][1]["content"][0]["type"].clone();
     assert_eq!((kinds(1), kinds(2)), (json!("thinking"), json!("text")));
+}
+
+#[tokio::test]
+async fn a_refusal_carries_the_tokens_it_cost() {
+    let refusal = json!({
+        "model": "gpt-test-1",
+        "choices": [{"message": {"refusal": "No."}}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 2},
+    });
+    let handler = move || async move { refusal.to_string() };
+    let base_url = serve(Router::new().route("/v1/chat/completions", post(handler))).await;
+    let error = ask(&model_at(&base_url, KEY)).await.unwrap_err();
+    assert!(matches!(error.kind, ProviderErrorKind::Refused), "{error:?}");
+    let usage = error.usage.unwrap();
+    let counted = (usage.model.as_str(), usage.input_tokens, usage.output_tokens);
+    assert_eq!(counted, ("gpt-test-1", Some(100), Some(2)));
 }

@@ -1,7 +1,7 @@
 //! What a service makes is kept like anything else, and counted even if it is of no use.
 
 use super::*;
-use crate::providers::{Painter, Vendor, http_client};
+use crate::providers::{ImageGenerator, Vendor, http_client};
 use axum::{Json, Router, routing::post};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use secrecy::SecretString;
@@ -9,7 +9,7 @@ use serde_json::json;
 use std::sync::Arc;
 
 /// Paints whatever it is told as this file.
-async fn painter(file: Bytes) -> Arc<Painter> {
+async fn painter(file: Bytes) -> Arc<ImageGenerator> {
     rustls::crypto::ring::default_provider().install_default().ok();
     let usage = json!({"input_tokens": 7, "output_tokens": 1000});
     let answer = json!({"data": [{"b64_json": BASE64_STANDARD.encode(&file)}], "usage": usage});
@@ -19,7 +19,8 @@ async fn painter(file: Bytes) -> Arc<Painter> {
     let base_url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, app).await });
     let (key, client) = (SecretString::from(""), http_client().unwrap());
-    let painter = Painter::new(Vendor::OpenAi, &base_url, &key, "painter".into(), TOOL_TIMEOUT, client);
+    let painter =
+        ImageGenerator::new(Vendor::OpenAi, &base_url, &key, "painter".into(), TOOL_TIMEOUT, client);
     Arc::new(painter.unwrap())
 }
 

@@ -1,7 +1,7 @@
 //! A look shows and makes nothing, says how to read what is seen, and says what to do if there is nothing to see.
 
 use super::*;
-use crate::{providers::LOOK_LONGEST, tools::look_at_image::look_of};
+use crate::{providers::MAX_LOOK_SIDE, tools::look_at_image::look_of};
 use imaging::View;
 use serde_json::json;
 
@@ -83,8 +83,11 @@ async fn the_same_look_is_made_once() {
     let other = world.call("look_at_image", json!({"image": image})).await;
     assert!(other.failed, "another view would have to be made: {}", other.text);
 
-    let view =
-        View { longest: LOOK_LONGEST, region: imaging::Region::new(0.0, 0.0, 500.0, 250.0).ok(), grid: true };
+    let view = View {
+        longest: MAX_LOOK_SIDE,
+        region: imaging::Region::new(0.0, 0.0, 500.0, 250.0).ok(),
+        grid: true,
+    };
     let seen = world.context.renderer.view(&file, &view).await.unwrap();
     let probe = imaging::probe(&seen.bytes).unwrap();
     assert_eq!((probe.width, probe.height), (640, 214), "enlarged twice at most");

@@ -26,7 +26,7 @@ use crate::{
         Attachment, AttachmentId, AttachmentSource, Conversation, InterfaceType, NewMessage, Recipe, Role,
         UserId,
     },
-    providers::{Painter, Vendor, http_client},
+    providers::{ImageGenerator, Vendor, http_client},
     rendering::{RenderPool, Renderer},
     store::Store,
 };
@@ -50,11 +50,11 @@ pub fn image_file(name: &str) -> Bytes {
 }
 
 /// An image generation service that is never asked.
-pub fn image_service() -> Arc<Painter> {
+pub fn image_service() -> Arc<ImageGenerator> {
     rustls::crypto::ring::default_provider().install_default().ok();
     let (key, client) = (SecretString::from(""), http_client().unwrap());
     let service =
-        Painter::new(Vendor::OpenAi, "http://localhost", &key, "model".into(), TOOL_TIMEOUT, client);
+        ImageGenerator::new(Vendor::OpenAi, "http://localhost", &key, "model".into(), TOOL_TIMEOUT, client);
     Arc::new(service.unwrap())
 }
 

@@ -5,7 +5,7 @@ use crate::harness::rules::gemini::{complaint, unsigned_call};
 use bytes::Bytes;
 use photothread::{
     domain::{Attachment, AttachmentId, AttachmentSource, Conversation, ToolCall},
-    providers::{Loaded, ModelSettings, Prompt, PromptMessage, Shown, Vendor, formats::Album},
+    providers::{LoadedFile, ModelSettings, Prompt, PromptMessage, ShownFile, Vendor, formats::LoadedFiles},
     tools::Registry,
 };
 use proptest::prelude::*;
@@ -166,7 +166,7 @@ fn every_real_tool_is_declared_as_gemini_accepts_it() {
     for spec in &specs {
         let said = PromptMessage::User { text: "hi".into(), shown: Vec::new() };
         let prompt = Prompt { messages: vec![said], tools: vec![spec.clone()], ..Prompt::default() };
-        let body = Vendor::Gemini.request(&settings("gemini-3-flash"), &prompt, &Album::default());
+        let body = Vendor::Gemini.request(&settings("gemini-3-flash"), &prompt, &LoadedFiles::default());
         assert_eq!(complaint(&body), None, "{}: {body:#}", spec.name);
         let declared = &body["tools"][0]["functionDeclarations"][0]["parameters"];
         // An empty list is left out.
@@ -181,8 +181,8 @@ fn every_real_tool_is_declared_as_gemini_accepts_it() {
 
 const MODEL: &str = "gemini-3-flash";
 
-fn shown(number: u8) -> Shown {
-    Shown::whole(Attachment {
+fn shown(number: u8) -> ShownFile {
+    ShownFile::whole(Attachment {
         attachment_id: AttachmentId(uuid::Uuid::from_u128(number.into())),
         conversation: Conversation::telegram(1),
         source: AttachmentSource::User,
@@ -254,11 +254,11 @@ proptest! {
 
     #[test]
     fn any_history_makes_a_request_that_gemini_accepts(messages in prop::collection::vec(any_message(), 0..14)) {
-        let mut album = Album::default();
+        let mut album = LoadedFiles::default();
         // Those of higher numbers were deleted meanwhile.
         for number in 0..4 {
             let bytes = Bytes::from_static(b"pixels");
-            album.add(&shown(number), Loaded { mime: "image/jpeg".into(), bytes });
+            album.add(&shown(number), LoadedFile { mime: "image/jpeg".into(), bytes });
         }
         let prompt = Prompt { messages, ..Prompt::default() };
         for model in [MODEL, "gemini-2.5-flash"] {

@@ -7,7 +7,9 @@ use bytes::Bytes;
 use imaging::Region;
 use photothread::{
     domain::{Attachment, AttachmentId, AttachmentSource, Conversation, ToolCall},
-    providers::{Loaded, ModelSettings, Prompt, PromptMessage, Shown, ToolSpec, Vendor, formats::Album},
+    providers::{
+        LoadedFile, ModelSettings, Prompt, PromptMessage, ShownFile, ToolSpec, Vendor, formats::LoadedFiles,
+    },
     tools::Registry,
 };
 use proptest::{prelude::*, sample::select};
@@ -54,10 +56,10 @@ fn file(number: usize) -> Attachment {
     }
 }
 
-fn shown() -> impl Strategy<Value = Vec<Shown>> {
+fn shown() -> impl Strategy<Value = Vec<ShownFile>> {
     let one = (0..FILES.len(), any::<bool>(), any::<bool>()).prop_map(|(number, part, grid)| {
         let region = part.then(|| Region::new(0.0, 0.0, 500.0, 1000.0).expect("a region"));
-        Shown { attachment: file(number), region, grid }
+        ShownFile { attachment: file(number), region, grid }
     });
     prop::collection::vec(one, 0..4)
 }
@@ -204,12 +206,12 @@ fn offered() -> Vec<ToolSpec> {
 }
 
 /// Only what this vendor's models are ever given, and of that only what is still there.
-fn album(vendor: Vendor, prompt: &Prompt, there: u8) -> Album {
+fn album(vendor: Vendor, prompt: &Prompt, there: u8) -> LoadedFiles {
     let takes = |mime: &str| match vendor {
         Vendor::Anthropic => mime.starts_with("image/") || mime == "application/pdf",
         Vendor::OpenAi | Vendor::Gemini => mime != "text/plain",
     };
-    let mut album = Album::default();
+    let mut album = LoadedFiles::default();
     for message in &prompt.messages {
         let (PromptMessage::User { shown, .. } | PromptMessage::Tool { shown, .. }) = message else {
             continue;
@@ -217,8 +219,8 @@ fn album(vendor: Vendor, prompt: &Prompt, there: u8) -> Album {
         for shown in shown {
             let number = shown.attachment.attachment_id.0.as_u128();
             let mime = &shown.attachment.mime_type;
-            if takes(mime) && there & (1 << number) != 0 && !album.has(shown) {
-                album.add(shown, Loaded { mime: mime.clone(), bytes: Bytes::from_static(b"pixels") });
+            if takes(mime) && there & (1 << number) != 0 && !album.contains(shown) {
+                album.add(shown, LoadedFile { mime: mime.clone(), bytes: Bytes::from_static(b"pixels") });
             }
         }
     }

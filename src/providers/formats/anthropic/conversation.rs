@@ -1,91 +1,96 @@
-//! The conversation as the Messages API accepts it: people and model take turns, a person begins and ends, and all
-//! results of one answer stand at the head of the very next message. How thinking is kept is not known here.
+//! Orders messages as the Messages API requires: user and assistant alternate, the user begins and ends, and all results
+//! of an answer come first in the next user message.
 
-use super::super::{Album, Answered, Step, caption, legal_name, readable_arguments, steps};
-use super::thinking::{Seal, recall};
+use super::super::{
+    files::{LoadedFiles, caption},
+    tool_calls::{AnsweredCall, ConversationStep, arguments_object, pair_tool_calls, valid_name},
+};
+use super::thinking::{Fingerprint, recall};
 use crate::domain::ToolCall;
-use crate::providers::{Loaded, ModelSettings, Prompt, Shown};
+use crate::providers::{LoadedFile, ModelSettings, Prompt, ShownFile};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use std::collections::HashSet;
 
-/// Stands where a message or a result holds nothing: empty text is refused.
-const NOTHING: &str = "(nothing)";
-/// Before an answer whose question was cut off.
+/// Replaces an empty message or result: the API rejects empty text.
+const EMPTY: &str = "(nothing)";
+/// Before an answer whose question was cut from the history.
 const EARLIER: &str = "(What was said before this is left out.)";
-/// After an answer that nobody has replied to: most models refuse to go on with their own words.
+/// After an answer at the end of the history: most models do not continue their own message.
 const GO_ON: &str = "Please go on.";
 const MAX_ID_CHARS: usize = 64;
-/// What the API takes as pictures.
-const PICTURES: &[&str] = &["image/jpeg", "image/png", "image/gif", "image/webp"];
+/// Picture types that the API accepts.
+const PICTURE_TYPES: &[&str] = &["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-/// `system` and `tools` as they will be sent: thinking goes back only to the conversation it came from.
+/// `system` and `tools` as they will be sent: thinking is sent back only in the conversation that it came from.
 pub fn messages(
     settings: &ModelSettings,
     prompt: &Prompt,
-    album: &Album,
+    files: &LoadedFiles,
     system: &Value,
     tools: &Value,
 ) -> Vec<Value> {
-    let mut conversation = Conversation {
+    let mut list = MessageList {
         model: &settings.model,
-        album,
+        files,
         messages: Vec::new(),
         ids: HashSet::new(),
-        seal: Seal::new(system, tools),
-        sealed: 0,
+        fingerprint: Fingerprint::new(system, tools),
+        fingerprinted: 0,
     };
-    for step in steps(&prompt.messages) {
+    for step in pair_tool_calls(&prompt.messages) {
         match step {
-            Step::User { text, shown } => conversation.user(text, shown),
-            Step::Assistant { text, answered, metadata } => conversation.assistant(text, &answered, metadata),
+            ConversationStep::User { text, shown } => list.add_user(text, shown),
+            ConversationStep::Assistant { text, answered, metadata } => {
+                list.add_assistant(text, &answered, metadata)
+            }
         }
     }
-    if conversation.next_is_the_model() {
-        return conversation.messages;
+    if list.ends_with_user() {
+        return list.messages;
     }
-    conversation.hear(vec![text_block(GO_ON)]);
-    conversation.messages
+    list.add_user_blocks(vec![text_block(GO_ON)]);
+    list.messages
 }
 
-struct Conversation<'a> {
+struct MessageList<'a> {
     model: &'a str,
-    album: &'a Album,
+    files: &'a LoadedFiles,
     messages: Vec<Value>,
-    /// Every call's id so far.
+    /// The ids of all calls so far.
     ids: HashSet<String>,
-    seal: Seal,
-    /// How many of the messages the seal covers.
-    sealed: usize,
+    fingerprint: Fingerprint,
+    /// How many of the messages the fingerprint covers.
+    fingerprinted: usize,
 }
 
-impl Conversation<'_> {
-    fn user(&mut self, text: &str, shown: &[Shown]) {
-        let mut blocks = parts(shown, self.album);
+impl MessageList<'_> {
+    fn add_user(&mut self, text: &str, shown: &[ShownFile]) {
+        let mut blocks = parts(shown, self.files);
         if !text.trim().is_empty() {
             blocks.insert(0, text_block(text));
         }
         if blocks.is_empty() {
-            blocks.push(text_block(NOTHING));
+            blocks.push(text_block(EMPTY));
         }
-        self.hear(blocks);
+        self.add_user_blocks(blocks);
     }
 
-    /// One that neither spoke nor called is not sent.
-    fn assistant(&mut self, text: &str, answered: &[Answered], metadata: Option<&Value>) {
-        let ids: Vec<String> = answered.iter().map(|answered| self.legal_id(&answered.call.id)).collect();
+    /// An answer without text and calls is not sent.
+    fn add_assistant(&mut self, text: &str, answered: &[AnsweredCall], metadata: Option<&Value>) {
+        let ids: Vec<String> = answered.iter().map(|answered| self.valid_id(&answered.call.id)).collect();
         let calls: Vec<Value> =
             answered.iter().zip(&ids).map(|(answered, id)| call(answered.call, id)).collect();
         if text.trim().is_empty() && calls.is_empty() {
             return;
         }
         if self.messages.is_empty() {
-            self.hear(vec![text_block(EARLIER)]);
+            self.add_user_blocks(vec![text_block(EARLIER)]);
         }
         let recalled = metadata.and_then(|kept| {
-            // Every answer was given to a person's message, so that nothing else can be what came before it.
-            let stamp = self.next_is_the_model().then(|| self.stamp())?;
-            recall(kept, self.model, &stamp, text, &calls)
+            // The model answered a user message. If none precedes now, the history has changed.
+            let fingerprint = self.ends_with_user().then(|| self.fingerprint_so_far())?;
+            recall(kept, self.model, &fingerprint, text, &calls)
         });
         let plain = || {
             let said = (!text.trim().is_empty()).then(|| text_block(text));
@@ -94,17 +99,17 @@ impl Conversation<'_> {
         let content = recalled.unwrap_or_else(plain);
         self.add("assistant", content);
         let results: Vec<Value> =
-            answered.iter().zip(&ids).map(|(answered, id)| result(answered, id, self.album)).collect();
+            answered.iter().zip(&ids).map(|(answered, id)| result(answered, id, self.files)).collect();
         if !results.is_empty() {
-            self.hear(results);
+            self.add_user_blocks(results);
         }
     }
 
-    fn next_is_the_model(&self) -> bool {
+    fn ends_with_user(&self) -> bool {
         self.messages.last().is_some_and(|message| message["role"] == "user")
     }
 
-    fn hear(&mut self, blocks: Vec<Value>) {
+    fn add_user_blocks(&mut self, blocks: Vec<Value>) {
         self.add("user", blocks);
     }
 
@@ -118,27 +123,27 @@ impl Conversation<'_> {
         self.messages.push(json!({"role": role, "content": blocks}));
     }
 
-    /// Of all that comes before the next message.
-    fn stamp(&mut self) -> String {
-        for message in self.messages.iter().skip(self.sealed) {
-            self.seal.add(message);
+    /// Fingerprint of everything before the next message.
+    fn fingerprint_so_far(&mut self) -> String {
+        for message in self.messages.iter().skip(self.fingerprinted) {
+            self.fingerprint.add(message);
         }
-        self.sealed = self.messages.len();
-        self.seal.stamp()
+        self.fingerprinted = self.messages.len();
+        self.fingerprint.hex()
     }
 
-    /// `^[a-zA-Z0-9_-]+$` and only once in a request, whatever other vendors and old rows call their calls.
-    fn legal_id(&mut self, id: &str) -> String {
-        let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        let fits = !id.is_empty() && id.len() <= MAX_ID_CHARS && id.chars().all(legal);
-        let mut legal = if fits { id.to_owned() } else { digest(id) };
+    /// `^[a-zA-Z0-9_-]+$` and unique within the request. Ids of other vendors are replaced by a digest.
+    fn valid_id(&mut self, id: &str) -> String {
+        let valid = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let fits = !id.is_empty() && id.len() <= MAX_ID_CHARS && id.chars().all(valid);
+        let mut valid = if fits { id.to_owned() } else { digest(id) };
         let mut again = 1;
-        while self.ids.contains(&legal) {
+        while self.ids.contains(&valid) {
             again += 1;
-            legal = digest(&format!("{id} {again}"));
+            valid = digest(&format!("{id} {again}"));
         }
-        self.ids.insert(legal.clone());
-        legal
+        self.ids.insert(valid.clone());
+        valid
     }
 }
 
@@ -148,19 +153,19 @@ fn digest(id: &str) -> String {
 }
 
 fn call(call: &ToolCall, id: &str) -> Value {
-    json!({"type": "tool_use", "id": id, "name": legal_name(&call.name), "input": readable_arguments(call)})
+    json!({"type": "tool_use", "id": id, "name": valid_name(&call.name), "input": arguments_object(call)})
 }
 
-fn result(answered: &Answered, id: &str, album: &Album) -> Value {
-    let mut blocks = parts(answered.shown, album);
+fn result(answered: &AnsweredCall, id: &str, files: &LoadedFiles) -> Value {
+    let mut blocks = parts(answered.shown, files);
     let text = match answered.result.trim() {
-        "" => NOTHING,
+        "" => EMPTY,
         _ => answered.result,
     };
     let mut result = json!({"type": "tool_result", "tool_use_id": id});
     if blocks.is_empty() {
         result["content"] = text.into();
-        // With it, nothing but text is taken.
+        // The API accepts `is_error` on text results only.
         if text.starts_with("Error: ") {
             result["is_error"] = true.into();
         }
@@ -171,17 +176,17 @@ fn result(answered: &Answered, id: &str, album: &Album) -> Value {
     result
 }
 
-fn parts(shown: &[Shown], album: &Album) -> Vec<Value> {
-    let parts = album
+fn parts(shown: &[ShownFile], files: &LoadedFiles) -> Vec<Value> {
+    let parts = files
         .of(shown)
         .filter_map(|(shown, loaded)| Some([text_block(&caption(shown)), part(shown, loaded)?]));
     parts.flatten().collect()
 }
 
-fn part(shown: &Shown, loaded: &Loaded) -> Option<Value> {
+fn part(shown: &ShownFile, loaded: &LoadedFile) -> Option<Value> {
     let source = || json!({"type": "base64", "media_type": loaded.mime, "data": loaded.base64()});
     match loaded.mime.as_str() {
-        mime if PICTURES.contains(&mime) => Some(json!({"type": "image", "source": source()})),
+        mime if PICTURE_TYPES.contains(&mime) => Some(json!({"type": "image", "source": source()})),
         "application/pdf" => {
             let mut document = json!({"type": "document", "source": source()});
             if !shown.attachment.filename.is_empty() {

@@ -1,11 +1,12 @@
-//! What the model thought, signed, and how it goes back: exactly as it came, in its place, to the model it came from,
-//! and only if nothing before it has changed since. Newer models refuse their own thinking in another conversation.
+//! Signed thinking of the model. It is sent back unchanged, in its place, to the same model, and only if nothing before
+//! it has changed: newer models reject their own thinking in another conversation. The stored fingerprint of the
+//! conversation (`seal` in `provider_metadata`) detects a change.
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-/// What of an answer is to be sent back with the history: nothing, unless the model thought. Calls are stored in their
-/// own column; here they are only a place in the order.
+/// The blocks of an answer to store for later requests; none if the model did not think. Calls are stored in their own
+/// column: here they only mark their position.
 pub fn keep(model: &str, content: &[Value]) -> Option<Value> {
     if !content.iter().any(is_thinking) {
         return None;
@@ -22,17 +23,23 @@ pub fn keep(model: &str, content: &[Value]) -> Option<Value> {
     Some(json!({"provider": "anthropic", "model": model, "content": kept}))
 }
 
-/// The blocks of an answer as they were, if they may go back. `stamp` is of what now comes before them.
-pub fn recall(kept: &Value, model: &str, stamp: &str, text: &str, calls: &[Value]) -> Option<Vec<Value>> {
-    let elsewhere = kept.get("seal").is_some_and(|seal| seal != stamp);
-    if kept["provider"] != "anthropic" || kept["model"] != model || elsewhere {
+/// The original blocks of an answer, if they may be sent back. `fingerprint` covers what precedes them now.
+pub fn recall(
+    kept: &Value,
+    model: &str,
+    fingerprint: &str,
+    text: &str,
+    calls: &[Value],
+) -> Option<Vec<Value>> {
+    let changed = kept.get("seal").is_some_and(|seal| seal != fingerprint);
+    if kept["provider"] != "anthropic" || kept["model"] != model || changed {
         return None;
     }
     let content = kept["content"].as_array()?;
     let said: String = content.iter().filter_map(|block| block["text"].as_str()).collect();
     let called = content.iter().filter(|block| block["type"] == "tool_use").count();
-    // What the bot added to the words, or left out of the calls, was not said by the model.
-    if said.trim() != text.trim() || called != calls.len() || !content.iter().all(is_whole) {
+    // The bot may have added text or dropped calls: then these are not the model's own blocks any more.
+    if said.trim() != text.trim() || called != calls.len() || !content.iter().all(is_complete) {
         return None;
     }
     let mut calls = calls.iter();
@@ -48,8 +55,8 @@ fn is_thinking(block: &Value) -> bool {
     matches!(block["type"].as_str(), Some("thinking" | "redacted_thinking"))
 }
 
-/// Thinking without its signature is refused.
-fn is_whole(block: &Value) -> bool {
+/// The API rejects thinking without its signature.
+fn is_complete(block: &Value) -> bool {
     match block["type"].as_str() {
         Some("thinking") => block["thinking"].is_string() && block["signature"].is_string(),
         Some("redacted_thinking") => block["data"].is_string(),
@@ -58,8 +65,8 @@ fn is_whole(block: &Value) -> bool {
     }
 }
 
-/// With a thinking budget, the answer that the running turn's first calls are in must begin with thinking. After another
-/// model's calls, or a crash, there is none. Later answers of the turn need none: the model thinks once.
+/// Whether a thinking budget is allowed: the answer with the first calls of the running turn must then begin with
+/// thinking. It does not after a crash or after calls of another model. Later answers of the turn need no thinking.
 pub fn may_be_enabled(messages: &Value) -> bool {
     let Some(messages) = messages.as_array() else { return true };
     let only_results = |message: &Value| {
@@ -73,8 +80,8 @@ pub fn may_be_enabled(messages: &Value) -> bool {
     }
 }
 
-/// Takes all thinking out of a request: the setting and what was thought before.
-pub fn forget(body: &mut Value) {
+/// Removes the thinking setting and all earlier thinking from a request.
+pub fn remove_all(body: &mut Value) {
     for message in body["messages"].as_array_mut().into_iter().flatten() {
         if let Some(blocks) = message["content"].as_array_mut() {
             blocks.retain(|block| !is_thinking(block));
@@ -85,53 +92,53 @@ pub fn forget(body: &mut Value) {
     }
 }
 
-/// A fingerprint of what a model was told before it thought: system prompt, tools and messages.
-pub fn seal(body: &Value) -> String {
-    let mut seal = Seal::new(&body["system"], &body["tools"]);
+/// Fingerprint of the system prompt, the tools and the messages of a request.
+pub fn fingerprint(body: &Value) -> String {
+    let mut fingerprint = Fingerprint::new(&body["system"], &body["tools"]);
     for message in body["messages"].as_array().into_iter().flatten() {
-        seal.add(message);
+        fingerprint.add(message);
     }
-    seal.stamp()
+    fingerprint.hex()
 }
 
-pub struct Seal(Sha256);
+pub struct Fingerprint(Sha256);
 
-impl Seal {
+impl Fingerprint {
     pub fn new(system: &Value, tools: &Value) -> Self {
-        let mut seal = Self(Sha256::new());
-        seal.add(system);
-        seal.add(tools);
-        seal
+        let mut fingerprint = Self(Sha256::new());
+        fingerprint.add(system);
+        fingerprint.add(tools);
+        fingerprint
     }
 
-    pub fn stamp(&self) -> String {
+    pub fn hex(&self) -> String {
         self.0.clone().finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// In an order of its own, because databases do not keep that of fields, and without cache marks, which move.
+    /// Sorts the fields, because the database does not keep their order, and skips cache marks, because they move.
     pub fn add(&mut self, value: &Value) {
         match value {
-            Value::Object(fields) => self.fields(fields),
+            Value::Object(fields) => self.add_fields(fields),
             Value::Array(items) => {
-                self.piece(&format!("list {}", items.len()));
+                self.add_text(&format!("list {}", items.len()));
                 items.iter().for_each(|item| self.add(item));
             }
-            Value::String(text) => self.piece(text),
-            other => self.piece(&other.to_string()),
+            Value::String(text) => self.add_text(text),
+            other => self.add_text(&other.to_string()),
         }
     }
 
-    fn fields(&mut self, fields: &Map<String, Value>) {
+    fn add_fields(&mut self, fields: &Map<String, Value>) {
         let mut fields: Vec<_> = fields.iter().filter(|(name, _)| *name != "cache_control").collect();
         fields.sort_by_key(|(name, _)| *name);
-        self.piece(&format!("fields {}", fields.len()));
+        self.add_text(&format!("fields {}", fields.len()));
         for (name, value) in fields {
-            self.piece(name);
+            self.add_text(name);
             self.add(value);
         }
     }
 
-    fn piece(&mut self, text: &str) {
+    fn add_text(&mut self, text: &str) {
         self.0.update((text.len() as u64).to_be_bytes());
         self.0.update(text);
     }

@@ -1,11 +1,11 @@
-//! A JSON schema cut down to the subset of OpenAPI 3.0 that Gemini accepts in function declarations. Arguments are
-//! still held against the whole schema when they come, so what is lost here is only guidance. References and `allOf`,
-//! which no tool uses, are not followed.
+//! Reduces a JSON schema to the subset of OpenAPI 3.0 that Gemini accepts in function declarations. The tools validate
+//! arguments against the full schema, so the reduction loses only guidance. `$ref` and `allOf` are not supported: no
+//! tool uses them.
 
 use serde_json::{Map, Value, json};
 
-/// Taken over as they are.
-const KEPT: &[&str] = &[
+/// Keywords that are copied unchanged.
+const COPIED_KEYWORDS: &[&str] = &[
     "title",
     "minItems",
     "maxItems",
@@ -19,33 +19,33 @@ const KEPT: &[&str] = &[
     "propertyOrdering",
 ];
 
-/// Formats by type; others are refused.
+/// Formats by type; Gemini rejects others.
 const FORMATS: &[(&str, &[&str])] =
     &[("string", &["enum", "date-time"]), ("integer", &["int32", "int64"]), ("number", &["float", "double"])];
 
-/// The parameters of a function; none at all for one that takes none, because an object must have properties.
+/// The parameters of a function. None for a function without parameters, because an object must have properties.
 pub fn parameters(schema: &Value) -> Option<Value> {
-    let reduced = reduced(schema);
+    let reduced = reduce(schema);
     reduced["properties"].is_object().then_some(reduced)
 }
 
-fn reduced(schema: &Value) -> Value {
+fn reduce(schema: &Value) -> Value {
     let choices = ["anyOf", "oneOf"].iter().find_map(|name| schema[name].as_array());
     match choices {
-        // Beside a type, choices only narrow it further.
+        // Next to a type, choices only narrow it.
         Some(choices) if schema["type"].is_null() && schema["properties"].is_null() => {
-            choice(schema, choices)
+            reduce_choices(schema, choices)
         }
-        _ => simple(schema),
+        _ => reduce_simple(schema),
     }
 }
 
-/// `anyOf` must be the only field beside it, so what is said of all choices is said of each.
-fn choice(schema: &Value, choices: &[Value]) -> Value {
+/// `anyOf` must be the only field, so fields of the whole are copied into each choice.
+fn reduce_choices(schema: &Value, choices: &[Value]) -> Value {
     let is_null = |choice: &Value| choice["type"] == "null";
     let nullable = schema["nullable"] == true || choices.iter().any(is_null);
     let of_each = |choice: &Value| {
-        let mut choice = reduced(choice);
+        let mut choice = reduce(choice);
         if nullable {
             choice["nullable"] = true.into();
         }
@@ -56,18 +56,18 @@ fn choice(schema: &Value, choices: &[Value]) -> Value {
     };
     let mut choices: Vec<Value> = choices.iter().filter(|choice| !is_null(choice)).map(of_each).collect();
     match choices.len() {
-        0 => simple(&json!({"description": schema["description"]})),
+        0 => reduce_simple(&json!({"description": schema["description"]})),
         1 => choices.remove(0),
         _ => json!({"anyOf": choices}),
     }
 }
 
-fn simple(schema: &Value) -> Value {
-    let values = values(schema);
-    let kind = kind(schema, &values);
+fn reduce_simple(schema: &Value) -> Value {
+    let values = listed_values(schema);
+    let kind = value_type(schema, &values);
     let mut reduced = Map::new();
     reduced.insert("type".to_owned(), kind.into());
-    for name in KEPT.iter().filter(|name| !schema[**name].is_null()) {
+    for name in COPIED_KEYWORDS.iter().filter(|name| !schema[**name].is_null()) {
         reduced.insert((*name).to_owned(), schema[*name].clone());
     }
     if is_nullable(schema, &values) {
@@ -82,8 +82,8 @@ fn simple(schema: &Value) -> Value {
     if listed && !values.is_empty() {
         reduced.insert("enum".to_owned(), values.clone().into());
     }
-    let untold = if listed { Vec::new() } else { values };
-    if let Some(description) = description(schema, &untold) {
+    let undeclared = if listed { Vec::new() } else { values };
+    if let Some(description) = description(schema, &undeclared) {
         reduced.insert("description".to_owned(), description.into());
     }
     match kind {
@@ -94,8 +94,8 @@ fn simple(schema: &Value) -> Value {
     Value::Object(reduced)
 }
 
-/// What a value may be, where that is listed. Null is not among them: it has a keyword of its own.
-fn values(schema: &Value) -> Vec<Value> {
+/// The allowed values if the schema lists them. Null is excluded: it has its own keyword.
+fn listed_values(schema: &Value) -> Vec<Value> {
     let listed = schema["enum"].as_array().cloned();
     let listed = listed.or_else(|| schema.get("const").map(|only| vec![only.clone()])).unwrap_or_default();
     listed.into_iter().filter(|value| !value.is_null()).collect()
@@ -107,15 +107,15 @@ fn is_nullable(schema: &Value, values: &[Value]) -> bool {
     schema["nullable"] == true || listed || typed
 }
 
-/// The one type, in lower case; of several, the first that is not null.
-fn kind(schema: &Value, values: &[Value]) -> &'static str {
+/// The type in lower case; of several, the first that is not null.
+fn value_type(schema: &Value, values: &[Value]) -> &'static str {
     let names = schema["type"].as_array().map_or(std::slice::from_ref(&schema["type"]), Vec::as_slice);
     let known = ["string", "number", "integer", "boolean", "array", "object"];
     let find = |name: &str| known.into_iter().find(|known| known.eq_ignore_ascii_case(name));
-    names.iter().filter_map(Value::as_str).find_map(find).unwrap_or_else(|| guessed(schema, values))
+    names.iter().filter_map(Value::as_str).find_map(find).unwrap_or_else(|| guess_type(schema, values))
 }
 
-fn guessed(schema: &Value, values: &[Value]) -> &'static str {
+fn guess_type(schema: &Value, values: &[Value]) -> &'static str {
     match values.first() {
         Some(Value::Bool(_)) => "boolean",
         Some(Value::Number(number)) if number.is_f64() => "number",
@@ -126,35 +126,35 @@ fn guessed(schema: &Value, values: &[Value]) -> &'static str {
     }
 }
 
-/// With what has no keyword here, so that the model still knows.
-fn description(schema: &Value, untold: &[Value]) -> Option<String> {
-    let mut told = schema["description"].as_str().unwrap_or_default().trim().to_owned();
+/// The description, extended by facts that have no keyword in Gemini's subset.
+fn description(schema: &Value, undeclared: &[Value]) -> Option<String> {
+    let mut text = schema["description"].as_str().unwrap_or_default().trim().to_owned();
     let mut add = |more: String| {
-        let gap = if told.is_empty() { "" } else { " " };
-        told += &format!("{gap}{more}");
+        let gap = if text.is_empty() { "" } else { " " };
+        text += &format!("{gap}{more}");
     };
-    if !untold.is_empty() {
-        let values: Vec<String> = untold.iter().map(Value::to_string).collect();
+    if !undeclared.is_empty() {
+        let values: Vec<String> = undeclared.iter().map(Value::to_string).collect();
         add(format!("One of: {}.", values.join(", ")));
     }
     if !schema["default"].is_null() {
         add(format!("Default: {}.", schema["default"]));
     }
-    (!told.is_empty()).then_some(told)
+    (!text.is_empty()).then_some(text)
 }
 
-/// A list must say of what. A tuple is a list of what comes first.
+/// A list must declare its items. A tuple becomes a list of its first type.
 fn items(schema: &Value) -> Value {
     let of = [&schema["items"], &schema["items"][0], &schema["prefixItems"][0]];
-    reduced(of.into_iter().find(|items| items.is_object()).unwrap_or(&Value::Null))
+    reduce(of.into_iter().find(|items| items.is_object()).unwrap_or(&Value::Null))
 }
 
-/// Nothing for an object without properties. Only names that exist may be required.
+/// Empty for an object without properties. Only existing properties may be required.
 fn properties(schema: &Value) -> Map<String, Value> {
     let Some(known) = schema["properties"].as_object().filter(|known| !known.is_empty()) else {
         return Map::new();
     };
-    let each = known.iter().map(|(name, property)| (name.clone(), reduced(property)));
+    let each = known.iter().map(|(name, property)| (name.clone(), reduce(property)));
     let mut reduced = Map::from_iter([("properties".to_owned(), Value::Object(each.collect()))]);
     let required = schema["required"].as_array().into_iter().flatten();
     let required = required.filter(|name| name.as_str().is_some_and(|name| known.contains_key(name)));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_gemini_knows_is_kept() {
+    fn supported_keywords_are_kept() {
         let all = json!({"type": "array", "minItems": 1, "maxItems": 3, "description": "Corners.", "items": {
             "type": "object",
             "title": "Corner",
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_gemini_refuses_is_left_out_at_every_depth() {
+    fn unsupported_keywords_are_removed_at_every_depth() {
         let schema = json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "type": "object",
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_without_parameters_has_none() {
+    fn a_function_without_parameters_has_no_schema() {
         assert_eq!(parameters(&json!({"type": "object", "properties": {}, "required": []})), None);
         assert_eq!(parameters(&json!({"type": "object"})), None);
         assert_eq!(parameters(&Value::Null), None);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn several_types_become_one_and_null_a_keyword() {
+    fn several_types_become_one_and_null_becomes_nullable() {
         assert_eq!(of(json!({"type": ["null", "integer"]})), json!({"type": "integer", "nullable": true}));
         assert_eq!(of(json!({"type": ["number", "string"]})), json!({"type": "number"}));
         assert_eq!(of(json!({"type": "STRING"})), json!({"type": "string"}));
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn listed_values_are_an_enum_of_strings_or_said_in_words() {
+    fn listed_values_become_a_string_enum_or_part_of_the_description() {
         assert_eq!(of(json!({"const": "a"})), json!({"type": "string", "enum": ["a"]}));
         assert_eq!(
             of(json!({"enum": ["a", null]})),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn choices_stand_alone() {
+    fn choices_become_the_only_field() {
         assert_eq!(
             of(
                 json!({"description": "D", "oneOf": [{"type": "string"}, {"type": "integer", "description": "I"}]})

@@ -1,6 +1,6 @@
-//! What goes over the wire, word for word, and what is made of what comes back.
+//! Exact requests and parsed responses.
 
-use super::super::samples::{album, assistant, call, picture, settings, tool, tool_showing, user};
+use super::super::samples::{assistant, call, loaded_pictures, picture, settings, tool, tool_showing, user};
 use super::*;
 use crate::providers::{PromptMessage, Vendor};
 use bytes::Bytes;
@@ -9,7 +9,7 @@ const A: &str = "00000000-0000-0000-0000-000000000001";
 
 fn sent_to(model: &str, messages: Vec<PromptMessage>, pictures: &[u128]) -> Value {
     let prompt = Prompt { messages, ..Prompt::default() };
-    request(&settings(model), &prompt, &album(pictures))["contents"].take()
+    request(&settings(model), &prompt, &loaded_pictures(pictures))["contents"].take()
 }
 
 fn sent(messages: Vec<PromptMessage>) -> Value {
@@ -20,7 +20,7 @@ fn said_with(metadata: Value, text: &str, tool_calls: Vec<ToolCall>) -> PromptMe
     PromptMessage::Assistant { text: text.into(), tool_calls, provider_metadata: Some(metadata) }
 }
 
-fn answer(parts: Value, finish: &str) -> Result<Completion, ProviderError> {
+fn answer(parts: Value, finish: &str) -> Result<Completion, ProviderErrorKind> {
     let content = json!({"role": "model", "parts": parts});
     completion(
         "m",
@@ -33,7 +33,7 @@ fn says(role: &str, text: &str) -> Value {
 }
 
 #[test]
-fn a_whole_turn_is_sent_as_the_api_wants_it() {
+fn a_whole_turn_is_sent_in_the_apis_format() {
     let prompt = Prompt {
         system: "Be kind.".into(),
         messages: vec![
@@ -62,7 +62,7 @@ fn a_whole_turn_is_sent_as_the_api_wants_it() {
     };
     let settings = ModelSettings { temperature: Some(0.5), stream: true, ..settings("gemini-2.5-flash") };
     assert_eq!(
-        request(&settings, &prompt, &album(&[1])),
+        request(&settings, &prompt, &loaded_pictures(&[1])),
         json!({
             "systemInstruction": {"parts": [{"text": "Be kind."}]},
             "contents": [
@@ -93,24 +93,24 @@ fn a_whole_turn_is_sent_as_the_api_wants_it() {
 }
 
 #[test]
-fn without_tools_system_prompt_or_temperature_none_is_mentioned() {
+fn empty_tools_system_prompt_and_temperature_are_omitted() {
     let prompt = Prompt { messages: vec![user("hi", vec![])], ..Prompt::default() };
     let expected = json!({"contents": [says("user", "hi")]});
-    assert_eq!(request(&settings("m"), &prompt, &album(&[])), expected);
+    assert_eq!(request(&settings("m"), &prompt, &loaded_pictures(&[])), expected);
 }
 
 #[test]
-fn options_of_the_agent_are_laid_over() {
+fn options_of_the_agent_are_merged() {
     let options = json!({"generationConfig": {"thinkingConfig": {"thinkingLevel": "low"}}});
     let options = options.as_object().unwrap().clone();
     let settings = ModelSettings { temperature: Some(1.0), options, ..settings("m") };
-    let body = Vendor::Gemini.request(&settings, &Prompt::default(), &album(&[]));
+    let body = Vendor::Gemini.request(&settings, &Prompt::default(), &loaded_pictures(&[]));
     let expected = json!({"temperature": 1.0, "thinkingConfig": {"thinkingLevel": "low"}});
     assert_eq!(body["generationConfig"], expected);
 }
 
 #[test]
-fn pictures_of_results_follow_in_a_content_of_their_own() {
+fn pictures_of_results_follow_in_a_separate_content() {
     let messages = vec![
         user("look", vec![]),
         assistant("", vec![call("c1", "crop_image", "{}"), call("c2", "crop_image", "{}")]),
@@ -132,7 +132,7 @@ fn pictures_of_results_follow_in_a_content_of_their_own() {
 }
 
 #[test]
-fn what_is_said_after_results_does_not_join_them() {
+fn text_after_results_is_a_separate_content() {
     let contents = sent(vec![
         user("crop", vec![]),
         assistant("", vec![call("c1", "crop_image", "{}")]),
@@ -144,20 +144,20 @@ fn what_is_said_after_results_does_not_join_them() {
 }
 
 #[test]
-fn sounds_and_documents_are_given_as_they_are() {
+fn audio_and_documents_are_sent_inline() {
     let mut file = picture(1);
     file.mime_type = "audio/x-wav".into();
-    let mut album = Album::default();
-    let loaded = Loaded { mime: "audio/x-wav".into(), bytes: Bytes::from_static(b"RIFF") };
-    album.add(&Shown::whole(file.clone()), loaded);
+    let mut loaded_pictures = LoadedFiles::default();
+    let loaded = LoadedFile { mime: "audio/x-wav".into(), bytes: Bytes::from_static(b"RIFF") };
+    loaded_pictures.add(&ShownFile::whole(file.clone()), loaded);
     let prompt = Prompt { messages: vec![user("listen", vec![file])], ..Prompt::default() };
-    let body = request(&settings("m"), &prompt, &album);
+    let body = request(&settings("m"), &prompt, &loaded_pictures);
     let sound = json!({"inlineData": {"mimeType": "audio/wav", "data": "UklGRg=="}});
     assert_eq!(body["contents"][0]["parts"][2], sound);
 }
 
 #[test]
-fn a_cut_history_still_begins_and_ends_with_the_person_and_holds_nothing_empty() {
+fn a_cut_history_begins_and_ends_with_the_user_and_has_no_empty_parts() {
     let contents = sent(vec![
         tool("c0", "stray"),
         assistant("Hello.", vec![]),
@@ -185,7 +185,7 @@ fn a_cut_history_still_begins_and_ends_with_the_person_and_holds_nothing_empty()
 }
 
 #[test]
-fn names_no_function_may_have_are_made_legal_and_the_result_bears_the_same() {
+fn invalid_function_names_are_replaced_in_call_and_result() {
     let long = "9".repeat(80);
     let messages = vec![
         user("go", vec![]),
@@ -213,7 +213,7 @@ fn signed_step() -> Value {
 }
 
 #[test]
-fn signed_parts_go_back_unchanged_to_the_model_they_came_from() {
+fn signed_parts_are_sent_back_to_the_same_model() {
     let model = "gemini-3-flash";
     let response = json!({"candidates": [{"content": {"parts": signed_step()}, "finishReason": "STOP"}]});
     let read = completion(model, &response).unwrap();
@@ -238,7 +238,7 @@ fn signed_parts_go_back_unchanged_to_the_model_they_came_from() {
 }
 
 #[test]
-fn an_empty_part_with_a_signature_is_kept_and_an_unsigned_answer_keeps_nothing() {
+fn a_signed_empty_part_is_kept_and_an_unsigned_answer_is_not() {
     let signed = json!([{"text": "Done."}, {"text": "", "thoughtSignature": "c2ln"}]);
     let metadata = answer(signed.clone(), "STOP").unwrap().provider_metadata.unwrap();
     assert_eq!(metadata["parts"], signed);
@@ -249,7 +249,7 @@ fn an_empty_part_with_a_signature_is_kept_and_an_unsigned_answer_keeps_nothing()
 }
 
 #[test]
-fn what_the_row_says_beyond_the_model_is_said_beside_its_signed_words() {
+fn text_that_the_bot_added_is_sent_next_to_the_signed_parts() {
     let signed = json!({"text": "Done.\n", "thoughtSignature": "c2ln"});
     let metadata = json!({"provider": "gemini", "model": "m", "parts": [signed]});
     let contents = |text: &str| {
@@ -261,7 +261,7 @@ fn what_the_row_says_beyond_the_model_is_said_beside_its_signed_words() {
 }
 
 #[test]
-fn metadata_that_does_not_fit_the_calls_is_not_replayed() {
+fn metadata_that_does_not_match_the_calls_is_ignored() {
     let signed = |name: &str, args: Value| {
         json!({"provider": "gemini", "model": "m", "parts": [
             {"functionCall": {"name": name, "args": args}, "thoughtSignature": "c2ln"},
@@ -271,7 +271,7 @@ fn metadata_that_does_not_fit_the_calls_is_not_replayed() {
         let messages = vec![user("go", vec![]), said_with(metadata, "Words.", calls), user("ok", vec![])];
         sent_to("m", messages, &[])[1]["parts"].take()
     };
-    // The last answer of a turn that ran out of steps: its calls were never run.
+    // The last answer of a turn that ran out of pair_tool_calls: its calls were never run.
     assert_eq!(parts(signed("crop", json!({})), vec![]), json!([{"text": "Words."}]));
     let plain = json!([{"text": "Words."}, {"functionCall": {"name": "crop", "args": {}}}]);
     let crop = || vec![call("c1", "crop", "{}")];
@@ -283,7 +283,7 @@ fn metadata_that_does_not_fit_the_calls_is_not_replayed() {
 }
 
 #[test]
-fn calls_of_this_turn_that_nobody_signed_are_marked_so_for_gemini_3() {
+fn unsigned_calls_of_the_running_turn_get_the_placeholder_for_gemini_3() {
     let step = |id: &str| assistant("", vec![call(id, "crop", "{}"), call("other", "crop", "{}")]);
     let messages = vec![user("go", vec![]), step("c0"), user("again", vec![]), step("c1"), tool("c1", "one")];
     let marked = |model: &str, at: usize| -> Vec<bool> {
@@ -301,7 +301,7 @@ fn calls_of_this_turn_that_nobody_signed_are_marked_so_for_gemini_3() {
 }
 
 #[test]
-fn words_calls_and_tokens_are_read() {
+fn text_calls_and_tokens_are_read() {
     let response = json!({
         "responseId": "r1", "modelVersion": "gemini-x-001",
         "candidates": [{"finishReason": "STOP", "content": {"role": "model", "parts": [
@@ -335,7 +335,7 @@ fn words_calls_and_tokens_are_read() {
 }
 
 #[test]
-fn calls_without_an_id_are_given_one_each() {
+fn calls_without_an_id_get_one() {
     let calls = json!([
         {"functionCall": {"name": "crop"}},
         {"functionCall": {"name": "crop", "args": {}}},
@@ -352,7 +352,7 @@ fn calls_without_an_id_are_given_one_each() {
 }
 
 #[test]
-fn a_refusal_is_a_refusal_in_every_shape() {
+fn every_form_of_refusal_is_recognised() {
     let blocked = json!({"promptFeedback": {"blockReason": "SAFETY"}});
     let reasons = [
         "SAFETY",
@@ -367,32 +367,35 @@ fn a_refusal_is_a_refusal_in_every_shape() {
         completion("m", &json!({"candidates": [{"finishReason": reason, "safetyRatings": []}]}))
     });
     for result in finished.into_iter().chain([completion("m", &blocked)]) {
-        assert!(matches!(result, Err(ProviderError::Refused)), "{result:?}");
+        assert!(matches!(result, Err(ProviderErrorKind::Refused)), "{result:?}");
     }
     assert_eq!(answer(json!([{"text": "Half a"}]), "RECITATION").unwrap().text, "Half a");
 }
 
 #[test]
-fn running_out_of_room_before_the_first_word_means_the_conversation_is_too_long() {
+fn max_tokens_without_text_means_too_long() {
     let thought = json!([{"text": "Hm.", "thought": true}]);
-    assert!(matches!(answer(thought, "MAX_TOKENS"), Err(ProviderError::TooLong)));
+    assert!(matches!(answer(thought, "MAX_TOKENS"), Err(ProviderErrorKind::TooLong)));
     assert_eq!(answer(json!([{"text": "Half a"}]), "MAX_TOKENS").unwrap().text, "Half a");
 }
 
 #[test]
-fn a_call_that_was_lost_is_a_bad_answer_whatever_was_said() {
+fn a_malformed_call_is_an_invalid_response() {
     for reason in ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"] {
         for parts in [json!([]), json!([{"text": "Cropping."}])] {
             let result = answer(parts, reason);
-            assert!(matches!(&result, Err(ProviderError::BadAnswer(why)) if why == reason), "{result:?}");
+            assert!(
+                matches!(&result, Err(ProviderErrorKind::InvalidResponse(why)) if why == reason),
+                "{result:?}"
+            );
         }
     }
-    assert!(matches!(answer(json!([]), "OTHER"), Err(ProviderError::BadAnswer(_))));
+    assert!(matches!(answer(json!([]), "OTHER"), Err(ProviderErrorKind::InvalidResponse(_))));
     assert_eq!(answer(json!([]), "STOP").unwrap().text, "");
 }
 
 #[test]
-fn garbage_is_a_bad_answer_and_never_a_panic() {
+fn garbage_is_an_invalid_response_and_never_a_panic() {
     let garbage = [
         json!(null),
         json!([]),
@@ -412,9 +415,9 @@ fn garbage_is_a_bad_answer_and_never_a_panic() {
     ];
     for response in garbage {
         let result = completion("m", &response);
-        assert!(matches!(result, Err(ProviderError::BadAnswer(_))), "{response}: {result:?}");
-        Pieces::default().take(&response).unwrap();
-        assert_eq!(fault(&response), None);
+        assert!(matches!(result, Err(ProviderErrorKind::InvalidResponse(_))), "{response}: {result:?}");
+        GeminiStream::default().push(&response).unwrap();
+        assert_eq!(parse_error(&response), None);
     }
 }
 
@@ -424,7 +427,7 @@ fn chunk(parts: Value) -> Value {
 }
 
 #[test]
-fn a_response_in_pieces_is_the_same_as_in_one() {
+fn a_streamed_response_equals_a_whole_one() {
     let call = json!({"functionCall": {"name": "crop", "args": {}}, "thoughtSignature": "Zmly"});
     let events = [
         chunk(json!([{"text": "Hm", "thought": true}])),
@@ -434,9 +437,9 @@ fn a_response_in_pieces_is_the_same_as_in_one() {
         json!({"candidates": [{"content": {"parts": [{"text": ""}]}, "finishReason": "STOP"}],
             "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 9, "thoughtsTokenCount": 2}}),
     ];
-    let mut pieces = Box::<Pieces>::default();
-    let heard: String = events.iter().map(|event| pieces.take(event).unwrap()).collect();
-    let whole = pieces.whole().unwrap();
+    let mut stream = Box::<GeminiStream>::default();
+    let heard: String = events.iter().map(|event| stream.push(event).unwrap()).collect();
+    let whole = stream.finish().unwrap();
     let read = completion("m", &whole).unwrap();
     assert_eq!((heard.as_str(), read.text.as_str()), ("Cropping. Now.", "Cropping. Now."));
     assert_eq!((read.usage.model.as_str(), read.usage.output_tokens), ("m2", Some(11)));
@@ -448,38 +451,38 @@ fn a_response_in_pieces_is_the_same_as_in_one() {
 }
 
 #[test]
-fn a_stream_that_breaks_off_is_no_answer_and_a_blocked_prompt_is_a_refusal() {
-    let mut half = Box::<Pieces>::default();
-    half.take(&chunk(json!([{"text": "Crop"}]))).unwrap();
-    assert_eq!(half.whole(), None, "the model had not finished");
+fn an_unfinished_stream_is_no_response_and_a_blocked_prompt_is_a_refusal() {
+    let mut half = Box::<GeminiStream>::default();
+    half.push(&chunk(json!([{"text": "Crop"}]))).unwrap();
+    assert_eq!(half.finish(), None, "the model had not finished");
 
-    let mut blocked = Box::<Pieces>::default();
-    blocked.take(&json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}})).unwrap();
-    let result = completion("m", &blocked.whole().unwrap());
-    assert!(matches!(result, Err(ProviderError::Refused)), "{result:?}");
+    let mut blocked = Box::<GeminiStream>::default();
+    blocked.push(&json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}})).unwrap();
+    let result = completion("m", &blocked.finish().unwrap());
+    assert!(matches!(result, Err(ProviderErrorKind::Refused)), "{result:?}");
 }
 
 #[test]
-fn faults_tell_what_happened_and_how_long_to_wait() {
+fn errors_give_the_kind_and_the_wait() {
     let error = json!({"error": {
         "code": 429, "message": "Quota exceeded.", "status": "RESOURCE_EXHAUSTED", "details": [
             {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": []},
             {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "36.5s"},
         ],
     }});
-    let expected = || Fault {
+    let expected = || ApiError {
         status: Some(429),
         kind: "RESOURCE_EXHAUSTED".into(),
         message: "Quota exceeded.".into(),
         retry_after: Some(Duration::from_millis(36_500)),
     };
-    assert_eq!(fault(&error), Some(expected()));
-    assert_eq!(fault(&json!([error])), Some(expected()));
+    assert_eq!(parse_error(&error), Some(expected()));
+    assert_eq!(parse_error(&json!([error])), Some(expected()));
     let key = json!({"error": {"code": 400, "status": "INVALID_ARGUMENT", "details": [{"reason": "API_KEY_INVALID"}]}});
-    assert_eq!(fault(&key).unwrap().kind, "INVALID_ARGUMENT API_KEY_INVALID");
+    assert_eq!(parse_error(&key).unwrap().kind, "INVALID_ARGUMENT API_KEY_INVALID");
     for odd in ["soon", "-3s", "nans", "1e999s", ""] {
         let error = json!({"error": {"details": [{"retryDelay": odd}, 7]}});
-        assert_eq!(fault(&error), Some(Fault::default()), "{odd}");
+        assert_eq!(parse_error(&error), Some(ApiError::default()), "{odd}");
     }
-    assert_eq!(fault(&chunk(json!([{"text": "error"}]))), None);
+    assert_eq!(parse_error(&chunk(json!([{"text": "error"}]))), None);
 }

@@ -1,6 +1,7 @@
-//! What goes over the wire, word for word, and what is made of what comes back.
+//! Exact requests and parsed responses.
 
-use super::super::samples::{album, assistant, call, picture, settings, tool, tool_showing, user};
+use super::super::StreamAssembler as _;
+use super::super::samples::{assistant, call, loaded_pictures, picture, settings, tool, tool_showing, user};
 use super::*;
 use crate::providers::PromptMessage;
 
@@ -9,15 +10,15 @@ const B: &str = "00000000-0000-0000-0000-000000000002";
 
 fn sent(messages: Vec<PromptMessage>, pictures: &[u128]) -> Value {
     let prompt = Prompt { messages, ..Prompt::default() };
-    request(&settings("m"), &prompt, &album(pictures))["messages"].take()
+    request(&settings("m"), &prompt, &loaded_pictures(pictures))["messages"].take()
 }
 
-fn answer(message: Value) -> Result<Completion, ProviderError> {
+fn answer(message: Value) -> Result<Completion, ProviderErrorKind> {
     completion("m", &json!({"id": "r1", "choices": [{"message": message, "finish_reason": "stop"}]}))
 }
 
 #[test]
-fn a_whole_turn_is_sent_as_the_api_wants_it() {
+fn a_whole_turn_is_sent_in_the_apis_format() {
     let prompt = Prompt {
         system: "Be kind.".into(),
         messages: vec![
@@ -35,7 +36,7 @@ fn a_whole_turn_is_sent_as_the_api_wants_it() {
         ..Prompt::default()
     };
     assert_eq!(
-        request(&settings("gpt"), &prompt, &album(&[1])),
+        request(&settings("gpt"), &prompt, &loaded_pictures(&[1])),
         json!({
             "model": "gpt",
             "stream": false,
@@ -61,14 +62,14 @@ fn a_whole_turn_is_sent_as_the_api_wants_it() {
 }
 
 #[test]
-fn without_tools_or_system_prompt_neither_is_mentioned() {
+fn empty_tools_and_system_prompt_are_omitted() {
     let prompt = Prompt { messages: vec![user("hi", vec![])], ..Prompt::default() };
     let expected = json!({"model": "m", "stream": false, "messages": [{"role": "user", "content": "hi"}]});
-    assert_eq!(request(&settings("m"), &prompt, &album(&[])), expected);
+    assert_eq!(request(&settings("m"), &prompt, &loaded_pictures(&[])), expected);
 }
 
 #[test]
-fn a_call_without_a_result_directly_after_it_is_interrupted_and_stray_results_are_dropped() {
+fn a_call_without_a_result_is_interrupted_and_stray_results_are_dropped() {
     let messages = sent(
         vec![
             tool("c0", "stray"),
@@ -94,13 +95,13 @@ fn a_call_without_a_result_directly_after_it_is_interrupted_and_stray_results_ar
 }
 
 #[test]
-fn an_assistant_that_neither_spoke_nor_called_is_not_sent() {
+fn an_empty_assistant_message_is_not_sent() {
     assert_eq!(sent(vec![assistant("", vec![])], &[]), json!([]));
     assert_eq!(sent(vec![assistant("hi", vec![])], &[]), json!([{"role": "assistant", "content": "hi"}]));
 }
 
 #[test]
-fn what_the_model_made_up_is_made_legal_before_it_goes_back() {
+fn invalid_names_ids_and_arguments_are_replaced() {
     let sent_back = |name, arguments| {
         sent(vec![assistant("", vec![call("c", name, arguments)])], &[])[0]["tool_calls"][0]["function"]
             .take()
@@ -114,7 +115,7 @@ fn what_the_model_made_up_is_made_legal_before_it_goes_back() {
 }
 
 #[test]
-fn what_results_show_comes_in_one_message_after_all_of_them() {
+fn pictures_of_results_follow_in_one_message() {
     let messages = sent(
         vec![
             assistant("", vec![call("c1", "look", "{}"), call("c2", "look", "{}")]),
@@ -132,7 +133,7 @@ fn what_results_show_comes_in_one_message_after_all_of_them() {
 }
 
 #[test]
-fn reasoning_goes_back_to_the_model_it_came_from_and_to_no_other() {
+fn reasoning_is_sent_back_to_the_same_model_only() {
     let details = json!([{"type": "reasoning.encrypted", "data": "abc"}]);
     let read = answer(json!({"content": "hi", "reasoning_details": details})).unwrap();
     let said = |model: &str| {
@@ -142,14 +143,14 @@ fn reasoning_goes_back_to_the_model_it_came_from_and_to_no_other() {
             provider_metadata: read.provider_metadata.clone(),
         };
         let prompt = Prompt { messages: vec![message], ..Prompt::default() };
-        request(&settings(model), &prompt, &album(&[]))["messages"][0].take()
+        request(&settings(model), &prompt, &loaded_pictures(&[]))["messages"][0].take()
     };
     assert_eq!(said("m")["reasoning_details"], details);
     assert_eq!(said("other").get("reasoning_details"), None);
 }
 
 #[test]
-fn pieces_add_up_to_the_same_as_one_piece() {
+fn a_streamed_response_equals_a_whole_one() {
     let chunk =
         |delta: Value| json!({"id": "r1", "model": "m2", "choices": [{"delta": delta}], "usage": null});
     let named = |index: u64, id: &str| json!({"index": index, "id": id, "function": {"name": "crop", "arguments": ""}});
@@ -164,36 +165,36 @@ fn pieces_add_up_to_the_same_as_one_piece() {
         json!({"id": "r1", "choices": [{"delta": {}, "finish_reason": "tool_calls"}]}),
         json!({"id": "r1", "choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2}}),
     ];
-    let mut pieces = Box::<Pieces>::default();
-    let heard: String = events.iter().map(|event| pieces.take(event).unwrap()).collect();
-    let read = completion("m", &pieces.whole().unwrap()).unwrap();
+    let mut stream = Box::<OpenAiStream>::default();
+    let heard: String = events.iter().map(|event| stream.push(event).unwrap()).collect();
+    let read = completion("m", &stream.finish().unwrap()).unwrap();
     assert_eq!((heard.as_str(), read.text.as_str()), ("Cropping.", "Cropping."));
     assert_eq!(read.tool_calls, [call("c1", "crop", "{\"a\": 1}"), call("c2", "crop", "{}")]);
     assert_eq!((read.usage.model.as_str(), read.usage.input_tokens), ("m2", Some(5)));
 
-    let mut half = Box::<Pieces>::default();
-    half.take(&chunk(json!({"content": "Crop"}))).unwrap();
-    assert_eq!(half.whole(), None, "the model had not finished");
+    let mut half = Box::<OpenAiStream>::default();
+    half.push(&chunk(json!({"content": "Crop"}))).unwrap();
+    assert_eq!(half.finish(), None, "the model had not finished");
 }
 
 #[test]
-fn calls_without_an_index_are_told_apart_by_their_ids() {
+fn calls_without_an_index_are_separated_by_id() {
     let chunk = |call: Value| json!({"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": null}]});
-    let mut pieces = Box::<Pieces>::default();
+    let mut stream = Box::<OpenAiStream>::default();
     for call in [
         json!({"id": "a", "function": {"name": "crop", "arguments": {"x": 1}}}),
         json!({"id": "b", "function": {"name": "look", "arguments": "{\"y\":"}}),
         json!({"function": {"arguments": "2}"}}),
     ] {
-        pieces.take(&chunk(call)).unwrap();
+        stream.push(&chunk(call)).unwrap();
     }
-    pieces.take(&json!({"choices": [{"delta": {}, "finish_reason": "stop"}]})).unwrap();
-    let read = completion("m", &pieces.whole().unwrap()).unwrap();
+    stream.push(&json!({"choices": [{"delta": {}, "finish_reason": "stop"}]})).unwrap();
+    let read = completion("m", &stream.finish().unwrap()).unwrap();
     assert_eq!(read.tool_calls, [call("a", "crop", "{\"x\":1}"), call("b", "look", "{\"y\":2}")]);
 }
 
 #[test]
-fn a_picture_that_could_not_be_loaded_does_not_lend_its_id_to_the_next() {
+fn captions_match_their_pictures_if_one_is_missing() {
     let messages = sent(vec![user("", vec![picture(1), picture(2)])], &[2]);
     let label = json!({"type": "text", "text": format!("[Attachment ID: {B}]")});
     let pixels = json!({"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,AAI="}});
@@ -203,7 +204,7 @@ fn a_picture_that_could_not_be_loaded_does_not_lend_its_id_to_the_next() {
 }
 
 #[test]
-fn words_calls_and_tokens_are_read() {
+fn text_calls_and_tokens_are_read() {
     let response = json!({
         "id": "r1", "model": "gpt-x-2026",
         "choices": [{"finish_reason": "tool_calls", "message": {
@@ -228,7 +229,7 @@ fn words_calls_and_tokens_are_read() {
 }
 
 #[test]
-fn dialects_of_other_servers_are_read_too() {
+fn responses_of_compatible_servers_are_read() {
     let parts = json!({"content": [{"type": "text", "text": "a"}, {"type": "thinking"}, {"type": "text", "text": "b"}]});
     let completion = answer(parts).unwrap();
     assert_eq!(completion.text, "ab");
@@ -249,7 +250,7 @@ fn dialects_of_other_servers_are_read_too() {
 }
 
 #[test]
-fn a_refusal_is_a_refusal_in_every_shape() {
+fn every_form_of_refusal_is_recognised() {
     let filtered = json!({"choices": [{"message": {"content": "Su"}, "finish_reason": "content_filter"}]});
     let refused = [
         answer(json!({"content": null, "refusal": "No."})),
@@ -257,20 +258,20 @@ fn a_refusal_is_a_refusal_in_every_shape() {
         completion("m", &filtered),
     ];
     for result in refused {
-        assert!(matches!(result, Err(ProviderError::Refused)), "{result:?}");
+        assert!(matches!(result, Err(ProviderErrorKind::Refused)), "{result:?}");
     }
     assert_eq!(answer(json!({"content": "Yes.", "refusal": ""})).unwrap().text, "Yes.");
 }
 
 #[test]
-fn running_out_of_room_before_the_first_word_means_the_conversation_is_too_long() {
+fn a_length_stop_without_text_means_too_long() {
     let cut = |text| json!({"choices": [{"message": {"content": text}, "finish_reason": "length"}]});
-    assert!(matches!(completion("m", &cut("")), Err(ProviderError::TooLong)));
+    assert!(matches!(completion("m", &cut("")), Err(ProviderErrorKind::TooLong)));
     assert_eq!(completion("m", &cut("Half a")).unwrap().text, "Half a");
 }
 
 #[test]
-fn garbage_is_a_bad_answer_and_never_a_panic() {
+fn garbage_is_an_invalid_response_and_never_a_panic() {
     let garbage = [
         json!(null),
         json!([]),
@@ -287,13 +288,13 @@ fn garbage_is_a_bad_answer_and_never_a_panic() {
     ];
     for response in garbage {
         let result = completion("m", &response);
-        assert!(matches!(result, Err(ProviderError::BadAnswer(_))), "{response}: {result:?}");
+        assert!(matches!(result, Err(ProviderErrorKind::InvalidResponse(_))), "{response}: {result:?}");
     }
 }
 
 #[test]
-fn faults_are_found_wherever_servers_put_them() {
-    let found = |response: Value| fault(&response).map(|f| (f.status, f.kind, f.message));
+fn errors_are_found_in_every_place() {
+    let found = |response: Value| parse_error(&response).map(|f| (f.status, f.kind, f.message));
     let is = |status, kind: &str, message: &str| Some((status, kind.to_owned(), message.to_owned()));
     assert_eq!(
         found(json!({"error": {"message": "m", "type": "t", "code": "c", "param": null}})),

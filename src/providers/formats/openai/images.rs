@@ -1,20 +1,17 @@
-//! OpenAI's images API ⇄ what a painter is asked for. No HTTP and no keys; only what the gpt-image models accept.
+//! OpenAI's image API, with only the parameters that the gpt-image models accept.
 
-use super::{bad, decoded};
-use crate::providers::{
-    Loaded, ProviderError, Usage, Vendor,
-    painting::{Shape, Wish},
-};
+use super::super::{files::decode_picture, invalid};
+use crate::providers::{ImageRequest, LoadedFile, ProviderErrorKind, Shape};
 use serde_json::{Value, json};
 
 pub const GENERATIONS: &str = "/images/generations";
 pub const EDITS: &str = "/images/edits";
 
-pub fn generation(model: &str, wish: &Wish) -> Value {
-    json!({ "model": model, "prompt": wish.prompt, "n": wish.count, "size": size(wish.shape) })
+pub fn generation(model: &str, request: &ImageRequest) -> Value {
+    json!({ "model": model, "prompt": request.prompt, "n": request.count, "size": size(request.shape) })
 }
 
-/// The fields of an edit's form; its files come beside them. Without a shape the service chooses one.
+/// The text fields of an edit's form. Without a shape the service chooses one.
 pub fn edit(model: &str, prompt: &str, shape: Option<Shape>) -> [(&'static str, String); 4] {
     let size = shape.map_or("auto", size);
     [("model", model.into()), ("prompt", prompt.into()), ("n", "1".into()), ("size", size.into())]
@@ -28,28 +25,17 @@ fn size(shape: Shape) -> &'static str {
     }
 }
 
-pub fn pictures(response: &Value) -> Result<Vec<Loaded>, ProviderError> {
+pub fn pictures(response: &Value) -> Result<Vec<LoadedFile>, ProviderErrorKind> {
     let format = response["output_format"].as_str().unwrap_or("png");
     let data = response["data"].as_array().filter(|data| !data.is_empty());
-    let data = data.ok_or_else(|| bad("it holds no pictures"))?;
+    let data = data.ok_or_else(|| invalid("it holds no pictures"))?;
     let picture = |item: &Value| match item["b64_json"].as_str() {
-        Some(text) => decoded(&format!("image/{format}"), text),
-        // Whatever is there may be gone tomorrow, and may be anywhere: addresses are not followed.
-        None if item["url"].is_string() => Err(bad("it gives an address instead of the picture itself")),
-        None => Err(bad("a picture is missing")),
+        Some(text) => decode_picture(&format!("image/{format}"), text),
+        // URLs are not followed: they expire, and they may point anywhere.
+        None if item["url"].is_string() => Err(invalid("it gives an address instead of the picture itself")),
+        None => Err(invalid("a picture is missing")),
     };
     data.iter().map(picture).collect()
-}
-
-pub fn usage(model: &str, response: &Value) -> Usage {
-    let usage = &response["usage"];
-    Usage {
-        provider: Vendor::OpenAi.as_str(),
-        model: model.to_owned(),
-        input_tokens: usage["input_tokens"].as_u64(),
-        output_tokens: usage["output_tokens"].as_u64(),
-        cached_input_tokens: None,
-    }
 }
 
 #[cfg(test)]
@@ -57,29 +43,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wish_becomes_exactly_what_the_service_takes() {
-        let wish = Wish { prompt: "a red kite".into(), shape: Shape::Landscape, count: 2 };
+    fn a_request_has_exactly_the_parameters_of_the_api() {
+        let request = ImageRequest { prompt: "a red kite".into(), shape: Shape::Landscape, count: 2 };
         let expected = json!({ "model": "gpt-image-1", "prompt": "a red kite", "n": 2, "size": "1536x1024" });
-        assert_eq!(generation("gpt-image-1", &wish), expected);
+        assert_eq!(generation("gpt-image-1", &request), expected);
         let form = edit("gpt-image-1", "make it night", None).map(|(name, value)| format!("{name}={value}"));
         assert_eq!(form.join(" "), "model=gpt-image-1 prompt=make it night n=1 size=auto");
         assert_eq!(edit("m", "p", Some(Shape::Portrait))[3], ("size", "1024x1536".into()));
     }
 
     #[test]
-    fn every_picture_of_the_response_is_there_with_its_type() {
+    fn every_picture_of_the_response_is_read_with_its_type() {
         let response = json!({ "created": 1, "output_format": "jpeg",
             "data": [{ "b64_json": "AAEC" }, { "b64_json": "Aw==" }],
             "usage": { "total_tokens": 100, "input_tokens": 50, "output_tokens": 40 } });
         let pictures = pictures(&response).unwrap();
         assert_eq!(pictures.len(), 2);
         assert_eq!((pictures[0].mime.as_str(), &pictures[0].bytes[..]), ("image/jpeg", &[0, 1, 2][..]));
-        let usage = usage("gpt-image-1", &response);
+        let usage = super::super::usage("gpt-image-1", &response);
         assert_eq!((usage.input_tokens, usage.output_tokens), (Some(50), Some(40)));
     }
 
     #[test]
-    fn what_is_no_picture_is_said_to_be_none() {
+    fn a_response_without_a_picture_is_invalid() {
         for (response, why) in [
             (json!({}), "no pictures"),
             (json!({ "data": [] }), "no pictures"),

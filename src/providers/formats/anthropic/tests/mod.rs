@@ -1,14 +1,14 @@
-//! What goes over the wire, word for word, what is made of what comes back, and that no history breaks the API's rules.
+//! Exact requests, parsed responses, and the API's rules for any history.
 
-// The same rules that our stand-in for the API asks.
-#[path = "../../../../tests/harness/rules/anthropic.rs"]
+// The rules that the test server for this API checks, too.
+#[path = "../../../../../tests/harness/rules/anthropic.rs"]
 mod rules;
-mod thoughts;
+mod thinking;
 
-use super::super::samples::{album, assistant, call, picture, settings, tool, tool_showing, user};
-use super::super::{Assembly as _, Vendor};
+use super::super::samples::{assistant, call, loaded_pictures, picture, settings, tool, tool_showing, user};
+use super::super::{StreamAssembler as _, Vendor};
 use super::*;
-use crate::providers::{Loaded, Shown, ToolSpec};
+use crate::providers::{LoadedFile, ShownFile, ToolSpec};
 use proptest::prelude::*;
 
 const A: &str = "00000000-0000-0000-0000-000000000001";
@@ -17,7 +17,7 @@ const B: &str = "00000000-0000-0000-0000-000000000002";
 /// The request to a model "m" without tools, as it leaves, checked by the API's rules.
 fn asked(messages: Vec<PromptMessage>, pictures: &[u128]) -> Value {
     let prompt = Prompt { messages, ..Prompt::default() };
-    let request = Vendor::Anthropic.request(&settings("m"), &prompt, &album(pictures));
+    let request = Vendor::Anthropic.request(&settings("m"), &prompt, &loaded_pictures(pictures));
     assert_eq!(rules::complaint(&request), None, "{request:#}");
     request
 }
@@ -56,12 +56,12 @@ fn crop() -> ToolSpec {
     }
 }
 
-fn answer(content: Value, stop_reason: &str) -> Result<Completion, ProviderError> {
+fn answer(content: Value, stop_reason: &str) -> Result<Completion, ProviderErrorKind> {
     completion("m", &json!({"id": "r1", "content": content, "stop_reason": stop_reason}))
 }
 
 #[test]
-fn a_whole_turn_is_sent_as_the_api_wants_it() {
+fn a_whole_turn_is_sent_in_the_apis_format() {
     let prompt = Prompt {
         system: "Be kind.".into(),
         messages: vec![
@@ -75,7 +75,7 @@ fn a_whole_turn_is_sent_as_the_api_wants_it() {
     };
     let settings = ModelSettings { temperature: Some(0.5), ..settings("claude-sonnet-4-5-20250929") };
     let mark = json!({"type": "ephemeral"});
-    let request = Vendor::Anthropic.request(&settings, &prompt, &album(&[1, 2]));
+    let request = Vendor::Anthropic.request(&settings, &prompt, &loaded_pictures(&[1, 2]));
     assert_eq!(rules::complaint(&request), None);
     assert_eq!(
         request,
@@ -113,7 +113,7 @@ fn a_whole_turn_is_sent_as_the_api_wants_it() {
 }
 
 #[test]
-fn results_come_first_and_what_people_say_after_them_joins_their_message() {
+fn results_come_first_and_later_text_joins_their_message() {
     let messages = sent(
         vec![
             user("look", vec![]),
@@ -139,7 +139,7 @@ fn results_come_first_and_what_people_say_after_them_joins_their_message() {
 }
 
 #[test]
-fn however_a_history_was_cut_a_person_begins_and_ends_it() {
+fn a_cut_history_begins_and_ends_with_the_user() {
     let nobody = json!([
         {"role": "user", "content": [says("(What was said before this is left out.)")]},
         {"role": "assistant", "content": [says("Hi."), says("Anyone?")]},
@@ -153,7 +153,7 @@ fn however_a_history_was_cut_a_person_begins_and_ends_it() {
 }
 
 #[test]
-fn nothing_empty_is_ever_sent() {
+fn empty_text_is_never_sent() {
     let messages = sent(
         vec![
             user("", vec![picture(1)]),
@@ -182,7 +182,7 @@ fn nothing_empty_is_ever_sent() {
 }
 
 #[test]
-fn a_result_that_shows_something_is_not_called_an_error() {
+fn a_result_with_pictures_has_no_is_error() {
     let failed = vec![
         assistant("", vec![call("c1", "look", "{}")]),
         tool_showing("c1", "Error: only one of two.", vec![picture(1)]),
@@ -191,7 +191,7 @@ fn a_result_that_shows_something_is_not_called_an_error() {
 }
 
 #[test]
-fn what_other_models_made_up_is_made_legal_and_stays_the_same() {
+fn invalid_names_and_ids_are_replaced_deterministically() {
     let used = |ids: &[&str]| {
         let calls = ids.iter().map(|id| call(id, "fn.crop ü", "{\"a\":")).collect();
         let messages = vec![
@@ -216,7 +216,7 @@ fn what_other_models_made_up_is_made_legal_and_stays_the_same() {
 }
 
 #[test]
-fn a_model_that_shall_only_answer_still_knows_the_tools_it_used() {
+fn a_request_without_tools_declares_the_used_tools() {
     let request = asked(
         vec![user("x", vec![]), assistant("", vec![call("c1", "crop_image", "{}")]), tool("c1", "done")],
         &[],
@@ -228,20 +228,20 @@ fn a_model_that_shall_only_answer_still_knows_the_tools_it_used() {
 }
 
 #[test]
-fn a_pdf_is_given_as_a_document_and_what_it_cannot_read_is_left_out() {
+fn a_pdf_is_a_document_and_unsupported_types_are_dropped() {
     let shown = |number: u128, name: &str| {
         let mut file = picture(number);
         file.filename = name.into();
-        Shown::whole(file)
+        ShownFile::whole(file)
     };
     let files = vec![shown(1, "plan.pdf"), shown(2, "song.mp3"), shown(3, "photo.heic")];
-    let mut album = Album::default();
+    let mut loaded_pictures = LoadedFiles::default();
     for (file, mime) in files.iter().zip(["application/pdf", "audio/mpeg", "image/heic"]) {
-        album.add(file, Loaded { mime: mime.into(), bytes: vec![0, 1].into() });
+        loaded_pictures.add(file, LoadedFile { mime: mime.into(), bytes: vec![0, 1].into() });
     }
     let messages = vec![PromptMessage::User { text: "read".into(), shown: files }];
     let prompt = Prompt { messages, ..Prompt::default() };
-    let request = Vendor::Anthropic.request(&settings("m"), &prompt, &album);
+    let request = Vendor::Anthropic.request(&settings("m"), &prompt, &loaded_pictures);
     assert_eq!(rules::complaint(&request), None);
     let source = json!({"type": "base64", "media_type": "application/pdf", "data": "AAE="});
     let document = json!({
@@ -252,10 +252,10 @@ fn a_pdf_is_given_as_a_document_and_what_it_cannot_read_is_left_out() {
 }
 
 #[test]
-fn models_that_take_no_temperature_are_not_given_one() {
+fn newer_models_get_no_temperature() {
     let given = |model: &str| {
         let settings = ModelSettings { temperature: Some(0.2), ..settings(model) };
-        request(&settings, &Prompt::default(), &album(&[])).get("temperature").is_some()
+        request(&settings, &Prompt::default(), &loaded_pictures(&[])).get("temperature").is_some()
     };
     for model in [
         "claude-3-7-sonnet-latest",
@@ -278,7 +278,7 @@ fn models_that_take_no_temperature_are_not_given_one() {
 }
 
 #[test]
-fn all_words_calls_and_tokens_are_read_in_order() {
+fn text_calls_and_tokens_are_read() {
     let response = json!({
         "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-x-2026", "stop_reason": "tool_use",
         "content": [
@@ -308,11 +308,11 @@ fn all_words_calls_and_tokens_are_read_in_order() {
 }
 
 #[test]
-fn a_refusal_and_an_answer_without_room_are_told_apart() {
-    assert!(matches!(answer(json!([says("I ca")]), "refusal"), Err(ProviderError::Refused)));
+fn a_refusal_differs_from_a_full_context() {
+    assert!(matches!(answer(json!([says("I ca")]), "refusal"), Err(ProviderErrorKind::Refused)));
     for stop in ["max_tokens", "model_context_window_exceeded"] {
         let thought = json!([{"type": "thinking", "thinking": "Hm", "signature": "s"}]);
-        assert!(matches!(answer(thought, stop), Err(ProviderError::TooLong)), "{stop}");
+        assert!(matches!(answer(thought, stop), Err(ProviderErrorKind::TooLong)), "{stop}");
         assert_eq!(answer(json!([says("Half a")]), stop).unwrap().text, "Half a");
     }
     assert_eq!(
@@ -325,7 +325,7 @@ fn a_refusal_and_an_answer_without_room_are_told_apart() {
 }
 
 #[test]
-fn garbage_is_a_bad_answer_and_never_a_panic() {
+fn garbage_is_an_invalid_response_and_never_a_panic() {
     let garbage = [
         json!(null),
         json!([]),
@@ -338,14 +338,14 @@ fn garbage_is_a_bad_answer_and_never_a_panic() {
     ];
     for response in garbage {
         let result = completion("m", &response);
-        assert!(matches!(result, Err(ProviderError::BadAnswer(_))), "{response}: {result:?}");
+        assert!(matches!(result, Err(ProviderErrorKind::InvalidResponse(_))), "{response}: {result:?}");
     }
     let odd = json!([null, 7, {"type": "text", "text": 7}, {"type": "thinking"}, says("ok")]);
     assert_eq!(answer(odd, "end_turn").unwrap().text, "ok");
 }
 
 #[test]
-fn faults_say_what_their_status_would_have_been() {
+fn an_error_event_has_the_status_of_its_type() {
     let event = |kind: &str| json!({"type": "error", "error": {"type": kind, "message": "Sorry."}});
     let kinds = [
         ("invalid_request_error", 400),
@@ -360,15 +360,15 @@ fn faults_say_what_their_status_would_have_been() {
     ];
     for (kind, status) in kinds {
         let expected =
-            Fault { status: Some(status), kind: kind.into(), message: "Sorry.".into(), retry_after: None };
-        assert_eq!(fault(&event(kind)), Some(expected));
+            ApiError { status: Some(status), kind: kind.into(), message: "Sorry.".into(), retry_after: None };
+        assert_eq!(parse_error(&event(kind)), Some(expected));
     }
-    assert_eq!(fault(&event("new_error")).unwrap().status, None);
-    assert_eq!(fault(&json!({"error": {"message": "odd gateway"}})).unwrap().message, "odd gateway");
-    assert_eq!(fault(&json!({"type": "error"})), Some(Fault::default()));
+    assert_eq!(parse_error(&event("new_error")).unwrap().status, None);
+    assert_eq!(parse_error(&json!({"error": {"message": "odd gateway"}})).unwrap().message, "odd gateway");
+    assert_eq!(parse_error(&json!({"type": "error"})), Some(ApiError::default()));
     for fine in [json!({"type": "message", "content": []}), json!({"type": "ping"}), json!(null), json!([1])]
     {
-        assert_eq!(fault(&fine), None, "{fine}");
+        assert_eq!(parse_error(&fine), None, "{fine}");
     }
 }
 
@@ -406,7 +406,7 @@ fn any_message() -> impl Strategy<Value = PromptMessage> {
 
 proptest! {
     #[test]
-    fn no_history_breaks_the_rules(
+    fn no_history_breaks_the_apis_rules(
         messages in prop::collection::vec(any_message(), 0..12),
         system in prop::sample::select(vec!["", " ", "Be kind."]),
         offers in any::<bool>(),
@@ -420,7 +420,7 @@ proptest! {
         if !thinking.is_null() {
             settings.options.insert("thinking".into(), thinking);
         }
-        let request = Vendor::Anthropic.request(&settings, &prompt, &album(&[1, 2, 3]));
+        let request = Vendor::Anthropic.request(&settings, &prompt, &loaded_pictures(&[1, 2, 3]));
         prop_assert_eq!(rules::complaint(&request), None, "{:#}", request);
     }
 }

@@ -1,11 +1,11 @@
-//! A streamed response: blocks begin, grow and end, and are put together into the message they would have been.
+//! Assembles a streamed response: content blocks start, receive deltas and stop.
 
-use super::super::{Assembly, bad};
-use crate::providers::ProviderError;
+use super::super::{StreamAssembler, invalid};
+use crate::providers::ProviderErrorKind;
 use serde_json::{Map, Value, json};
 
 #[derive(Debug, Default)]
-pub struct Pieces {
+pub struct AnthropicStream {
     id: Value,
     model: Value,
     usage: Map<String, Value>,
@@ -18,23 +18,23 @@ pub struct Pieces {
 struct Block {
     index: Value,
     content: Value,
-    /// Of a tool's input, JSON that is only whole at the end.
+    /// The JSON of a tool's input; valid only when the block ends.
     input: String,
 }
 
-impl Assembly for Pieces {
-    fn take(&mut self, event: &Value) -> Result<String, ProviderError> {
+impl StreamAssembler for AnthropicStream {
+    fn push(&mut self, event: &Value) -> Result<String, ProviderErrorKind> {
         match event["type"].as_str().unwrap_or_default() {
             "message_start" => {
                 let message = &event["message"];
                 self.id = message["id"].clone();
                 self.model = message["model"].clone();
-                self.count(&message["usage"]);
+                self.add_usage(&message["usage"]);
             }
-            "content_block_start" => return Ok(self.begin(event)),
-            "content_block_delta" => return self.grow(event),
+            "content_block_start" => return Ok(self.start_block(event)),
+            "content_block_delta" => return self.extend_block(event),
             "message_delta" => {
-                self.count(&event["usage"]);
+                self.add_usage(&event["usage"]);
                 let reason = &event["delta"]["stop_reason"];
                 if !reason.is_null() {
                     self.stop_reason = reason.clone();
@@ -42,17 +42,17 @@ impl Assembly for Pieces {
                 }
             }
             "message_stop" => self.stopped = true,
-            // Pings, the ends of blocks, and what the API may add one day.
+            // Pings, block ends and unknown events.
             _ => {}
         }
         Ok(String::new())
     }
 
-    fn whole(self: Box<Self>) -> Option<Value> {
+    fn finish(self: Box<Self>) -> Option<Value> {
         if !self.stopped {
             return None;
         }
-        let content: Vec<Value> = self.blocks.into_iter().map(Block::whole).collect();
+        let content: Vec<Value> = self.blocks.into_iter().map(Block::finish).collect();
         Some(json!({
             "id": self.id, "model": self.model, "usage": self.usage,
             "content": content, "stop_reason": self.stop_reason,
@@ -60,15 +60,15 @@ impl Assembly for Pieces {
     }
 }
 
-impl Pieces {
-    /// Later counts are of everything so far.
-    fn count(&mut self, usage: &Value) {
+impl AnthropicStream {
+    /// Later counts are totals and replace earlier ones.
+    fn add_usage(&mut self, usage: &Value) {
         for (name, count) in usage.as_object().into_iter().flatten().filter(|(_, count)| !count.is_null()) {
             self.usage.insert(name.clone(), count.clone());
         }
     }
 
-    fn begin(&mut self, event: &Value) -> String {
+    fn start_block(&mut self, event: &Value) -> String {
         let content = event["content_block"].clone();
         let said = match content["type"].as_str() {
             Some("text") => content["text"].as_str().unwrap_or_default().to_owned(),
@@ -78,9 +78,9 @@ impl Pieces {
         said
     }
 
-    fn grow(&mut self, event: &Value) -> Result<String, ProviderError> {
+    fn extend_block(&mut self, event: &Value) -> Result<String, ProviderErrorKind> {
         let block = self.blocks.iter_mut().rev().find(|block| block.index == event["index"]);
-        let block = block.ok_or_else(|| bad("it goes on with a block that never began"))?;
+        let block = block.ok_or_else(|| invalid("it goes on with a block that never began"))?;
         let delta = &event["delta"];
         let piece = |name: &str| delta[name].as_str().unwrap_or_default().to_owned();
         match delta["type"].as_str().unwrap_or_default() {
@@ -91,7 +91,7 @@ impl Pieces {
             "input_json_delta" => block.input += &piece("partial_json"),
             "thinking_delta" => block.add("thinking", &piece("thinking"))?,
             "signature_delta" => block.add("signature", &piece("signature"))?,
-            // Citations, and what the API may add one day.
+            // Citations and unknown deltas.
             _ => {}
         }
         Ok(String::new())
@@ -99,16 +99,17 @@ impl Pieces {
 }
 
 impl Block {
-    fn add(&mut self, field: &str, piece: &str) -> Result<(), ProviderError> {
-        let content = self.content.as_object_mut().ok_or_else(|| bad("a block of it is not an object"))?;
+    fn add(&mut self, field: &str, piece: &str) -> Result<(), ProviderErrorKind> {
+        let content =
+            self.content.as_object_mut().ok_or_else(|| invalid("a block of it is not an object"))?;
         let so_far = content.get(field).and_then(Value::as_str).unwrap_or_default();
         let more = format!("{so_far}{piece}");
         content.insert(field.to_owned(), more.into());
         Ok(())
     }
 
-    /// Input that is no JSON stays the text it is.
-    fn whole(mut self) -> Value {
+    /// Input that is not JSON stays a string.
+    fn finish(mut self) -> Value {
         if !self.input.is_empty()
             && let Some(content) = self.content.as_object_mut()
         {

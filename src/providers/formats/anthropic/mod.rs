@@ -1,38 +1,41 @@
-//! Anthropic's Messages API: prompt → request, response → completion, error → fault. How messages must follow each
-//! other is in `conversation`, what becomes of the model's thinking in `thinking`, the streamed events in `pieces`.
+//! Anthropic's Messages API: prompt → request, response → completion. `conversation` orders the messages as the API
+//! requires, `thinking` sends signed thinking back, `stream` assembles streamed responses.
 
 mod conversation;
-mod pieces;
+mod stream;
 mod thinking;
 
-pub use pieces::Pieces;
-pub use thinking::seal;
+pub use stream::AnthropicStream;
+pub use thinking::fingerprint;
 
-use super::{Album, Fault, PromptMessage, bad, legal_name, made_up_id};
+use super::{
+    ApiError, LoadedFiles, invalid,
+    tool_calls::{generate_call_id, valid_name},
+};
 use crate::domain::ToolCall;
-use crate::providers::{Completion, ModelSettings, Prompt, ProviderError, Usage};
+use crate::providers::{Completion, ModelSettings, Prompt, PromptMessage, ProviderErrorKind, Usage};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// The API wants a limit for every answer; a model that thinks spends it on that as well.
-const MAX_TOKENS: u64 = 16_384;
+/// The API requires a limit for every answer. Thinking counts towards it.
+const DEFAULT_MAX_TOKENS: u64 = 16_384;
 
 /// The body of `POST /v1/messages`.
-pub fn request(settings: &ModelSettings, prompt: &Prompt, album: &Album) -> Value {
+pub fn request(settings: &ModelSettings, prompt: &Prompt, files: &LoadedFiles) -> Value {
     let mut system = match prompt.system.trim() {
         "" => Value::Null,
         _ => json!([{"type": "text", "text": prompt.system}]),
     };
     let mut tools = tools(prompt);
-    let mut messages = conversation::messages(settings, prompt, album, &system, &tools);
-    // Three of the four allowed: the tools stay the same when the system prompt does not, and the conversation grows.
-    // The fourth is left to whoever sets the API's own `cache_control` in `options`.
-    for place in [last(&mut tools), last(&mut system), last_block(&mut messages)].into_iter().flatten() {
-        place["cache_control"] = json!({"type": "ephemeral"});
+    let mut messages = conversation::messages(settings, prompt, files, &system, &tools);
+    // Three of the four allowed cache marks: the tools change less often than the system prompt, and the conversation
+    // grows. The fourth is free for an agent's `options`.
+    for block in [last(&mut tools), last(&mut system), last_block(&mut messages)].into_iter().flatten() {
+        block["cache_control"] = json!({"type": "ephemeral"});
     }
     let mut body = json!({
         "model": settings.model,
-        "max_tokens": MAX_TOKENS,
+        "max_tokens": DEFAULT_MAX_TOKENS,
         "messages": messages,
         "stream": settings.stream,
     });
@@ -45,14 +48,14 @@ pub fn request(settings: &ModelSettings, prompt: &Prompt, album: &Album) -> Valu
             body["tool_choice"] = json!({"type": "none"});
         }
     }
-    if let Some(temperature) = settings.temperature.filter(|_| takes_temperature(&settings.model)) {
+    if let Some(temperature) = settings.temperature.filter(|_| accepts_temperature(&settings.model)) {
         body["temperature"] = temperature.into();
     }
     body
 }
 
-/// A history with calls is refused without tools, so that a model which shall only answer is told their names, and
-/// not to use them.
+/// The API rejects a history with calls if no tools are declared. A request that offers no tools therefore declares the
+/// names that the history uses, with `tool_choice: none`.
 fn tools(prompt: &Prompt) -> Value {
     let tool = |name: &str, description: &str, schema: &Value| json!({"name": name, "description": description, "input_schema": schema});
     let offered: Vec<Value> =
@@ -64,7 +67,7 @@ fn tools(prompt: &Prompt) -> Value {
         PromptMessage::Assistant { tool_calls, .. } => tool_calls.as_slice(),
         _ => &[],
     });
-    let names: BTreeSet<String> = calls.map(|call| legal_name(&call.name)).collect();
+    let names: BTreeSet<String> = calls.map(|call| valid_name(&call.name)).collect();
     if names.is_empty() {
         return Value::Null;
     }
@@ -79,10 +82,10 @@ fn last_block(messages: &mut [Value]) -> Option<&mut Value> {
     last(&mut messages.last_mut()?["content"])
 }
 
-/// Claude 4.7 and later refuse any temperature but their own.
-fn takes_temperature(model: &str) -> bool {
+/// Claude 4.7 and later reject a temperature.
+fn accepts_temperature(model: &str) -> bool {
     let Some(version) = model.strip_prefix("claude-") else { return true };
-    // "sonnet-4-5-20250929", "3-7-sonnet-latest", "opus-5": what is not a date counts.
+    // "sonnet-4-5-20250929", "3-7-sonnet-latest", "opus-5": the numbers that are not a date.
     let mut numbers = version.split('-').filter_map(|part| part.parse::<u32>().ok()).filter(|n| *n < 1000);
     match (numbers.next(), numbers.next().unwrap_or(0)) {
         (Some(major), minor) => (major, minor) < (4, 7),
@@ -90,15 +93,15 @@ fn takes_temperature(model: &str) -> bool {
     }
 }
 
-/// Makes the request whole again after an agent's `options` were laid over it.
-pub fn settle(body: &mut Value) {
+/// Makes the request consistent again after an agent's `options` were merged into it.
+pub fn reconcile_options(body: &mut Value) {
     if body["thinking"]["type"] == "enabled" && !thinking::may_be_enabled(&body["messages"]) {
-        thinking::forget(body);
+        thinking::remove_all(body);
     }
     let budget = body["thinking"]["budget_tokens"].as_u64();
     let thinks = matches!(body["thinking"]["type"].as_str(), Some("enabled" | "adaptive"));
     if let Some(budget) = budget.filter(|budget| body["max_tokens"].as_u64().unwrap_or(0) <= *budget) {
-        body["max_tokens"] = (budget + MAX_TOKENS).into();
+        body["max_tokens"] = (budget + DEFAULT_MAX_TOKENS).into();
     }
     let without_tools = body["tools"].is_null();
     let Some(fields) = body.as_object_mut() else { return };
@@ -110,62 +113,66 @@ pub fn settle(body: &mut Value) {
     }
 }
 
-/// What a successful response says. `model` is the one asked for.
-pub fn completion(model: &str, response: &Value) -> Result<Completion, ProviderError> {
+/// Reads a successful response. `model` is the requested one.
+pub fn completion(model: &str, response: &Value) -> Result<Completion, ProviderErrorKind> {
     let Some(content) = response["content"].as_array() else {
-        return Err(bad("it holds no content"));
+        return Err(invalid("it holds no content"));
     };
     let stopped = response["stop_reason"].as_str().unwrap_or_default();
     if stopped == "refusal" {
-        return Err(ProviderError::Refused);
+        return Err(ProviderErrorKind::Refused);
     }
     let texts = content.iter().filter(|block| block["type"] == "text");
     let text: String = texts.filter_map(|block| block["text"].as_str()).collect();
     let tool_calls = tool_calls(content, &response["id"])?;
     let cut = matches!(stopped, "max_tokens" | "model_context_window_exceeded");
     if cut && text.is_empty() && tool_calls.is_empty() {
-        return Err(ProviderError::TooLong);
+        return Err(ProviderErrorKind::TooLong);
     }
-    let counted = |name: &str| response["usage"][name].as_u64();
-    let parts = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"].map(counted);
-    let usage = Usage {
-        provider: "anthropic",
-        model: response["model"].as_str().unwrap_or(model).to_owned(),
-        input_tokens: parts.into_iter().flatten().reduce(u64::saturating_add),
-        output_tokens: counted("output_tokens"),
-        cached_input_tokens: counted("cache_read_input_tokens"),
-    };
-    Ok(Completion { text, tool_calls, usage, provider_metadata: thinking::keep(model, content) })
+    let provider_metadata = thinking::keep(model, content);
+    Ok(Completion { text, tool_calls, usage: usage(model, response), provider_metadata })
 }
 
-fn tool_calls(content: &[Value], response_id: &Value) -> Result<Vec<ToolCall>, ProviderError> {
+pub fn usage(model: &str, response: &Value) -> Usage {
+    let count = |name: &str| response["usage"][name].as_u64();
+    let input = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"].map(count);
+    Usage {
+        provider: "anthropic",
+        model: response["model"].as_str().unwrap_or(model).to_owned(),
+        input_tokens: input.into_iter().flatten().reduce(u64::saturating_add),
+        output_tokens: count("output_tokens"),
+        cached_input_tokens: count("cache_read_input_tokens"),
+    }
+}
+
+fn tool_calls(content: &[Value], response_id: &Value) -> Result<Vec<ToolCall>, ProviderErrorKind> {
     let mut read: Vec<ToolCall> = Vec::new();
     for block in content.iter().filter(|block| block["type"] == "tool_use") {
-        let name = block["name"].as_str().ok_or_else(|| bad("a tool call has no name"))?.to_owned();
+        let name = block["name"].as_str().ok_or_else(|| invalid("a tool call has no name"))?.to_owned();
         let arguments = match &block["input"] {
             Value::Null => "{}".to_owned(),
-            // What came in pieces and is no JSON: the tool's answer says what is wrong with it.
+            // Streamed input that is not JSON. The tool's result will say what is wrong with it.
             Value::String(broken) => broken.clone(),
             input => input.to_string(),
         };
         let id = match block["id"].as_str() {
             Some(id) if !id.is_empty() && read.iter().all(|other| other.id != id) => id.to_owned(),
-            _ => made_up_id(response_id, read.len(), &name, &arguments),
+            _ => generate_call_id(response_id, read.len(), &name, &arguments),
         };
         read.push(ToolCall { id, name, arguments });
     }
     Ok(read)
 }
 
-/// The error in a response body or a streamed event, if it is one.
-pub fn fault(response: &Value) -> Option<Fault> {
+/// The error in a response body or a streamed event, if there is one.
+pub fn parse_error(response: &Value) -> Option<ApiError> {
     let error = &response["error"];
     if response["type"] != "error" && !error.is_object() {
         return None;
     }
     let kind = error["type"].as_str().unwrap_or_default();
     let message = error["message"].as_str().or(error.as_str()).unwrap_or_default();
-    // A stream begins with 200, whatever comes later.
+    // The HTTP status of a stream is 200 even if an error event follows.
     let status = match kind {
         "invalid_request_error" => Some(400),
         "authentication_error" => Some(401),
@@ -179,7 +186,7 @@ pub fn fault(response: &Value) -> Option<Fault> {
         "overloaded_error" => Some(529),
         _ => None,
     };
-    Some(Fault { status, kind: kind.to_owned(), message: message.to_owned(), retry_after: None })
+    Some(ApiError { status, kind: kind.to_owned(), message: message.to_owned(), retry_after: None })
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Thinking that comes, in one piece or in many, and goes back; and answers that come in pieces.
+//! Thinking that is received, stored and sent back; streamed responses.
 
 use super::*;
 
@@ -12,12 +12,12 @@ fn hidden() -> Value {
     json!({"type": "redacted_thinking", "data": "xyz"})
 }
 
-/// What the model said, as it is stored: with the seal of the request that it answered.
+/// An answer as it is stored: with the fingerprint of its request.
 fn stored(request: &Value, content: Value) -> PromptMessage {
     let read = completion(MODEL, &json!({"id": "r1", "content": content})).unwrap();
     let mut provider_metadata = read.provider_metadata;
     if let Some(kept) = &mut provider_metadata {
-        kept["seal"] = Vendor::Anthropic.seal(request).unwrap().into();
+        kept["seal"] = Vendor::Anthropic.fingerprint(request).unwrap().into();
     }
     PromptMessage::Assistant { text: read.text, tool_calls: read.tool_calls, provider_metadata }
 }
@@ -34,7 +34,7 @@ fn prompt(messages: &[PromptMessage]) -> Prompt {
 fn request_of(model: &str, options: Value, prompt: &Prompt) -> Value {
     let options = options.as_object().unwrap().clone();
     let settings = ModelSettings { temperature: Some(0.5), options, ..settings(model) };
-    let request = Vendor::Anthropic.request(&settings, prompt, &album(&[1]));
+    let request = Vendor::Anthropic.request(&settings, prompt, &loaded_pictures(&[1]));
     assert_eq!(rules::complaint(&request), None, "{request:#}");
     request
 }
@@ -45,7 +45,7 @@ fn thinks(request: &Value) -> Vec<&Value> {
     blocks.filter(|block| block["type"].as_str().unwrap().ends_with("thinking")).collect()
 }
 
-/// A question, a thoughtful call, and its result.
+/// A question, a call with thinking, and its result.
 fn one_step() -> Vec<PromptMessage> {
     let mut messages = vec![user("crop it", vec![picture(1)])];
     let first = request_of(MODEL, json!({}), &prompt(&messages));
@@ -58,7 +58,7 @@ fn one_step() -> Vec<PromptMessage> {
 }
 
 #[test]
-fn thinking_goes_back_as_it_came_and_where_it_stood() {
+fn thinking_is_sent_back_unchanged_in_its_place() {
     let request = request_of(MODEL, json!({}), &prompt(&one_step()));
     assert_eq!(
         request["messages"][1]["content"],
@@ -75,7 +75,7 @@ fn thinking_goes_back_as_it_came_and_where_it_stood() {
 }
 
 #[test]
-fn thinking_goes_to_no_other_model() {
+fn thinking_is_not_sent_to_another_model() {
     let request = request_of("claude-other", json!({}), &prompt(&one_step()));
     assert_eq!(
         request["messages"][1]["content"],
@@ -84,7 +84,7 @@ fn thinking_goes_to_no_other_model() {
 }
 
 #[test]
-fn thinking_goes_back_only_while_nothing_before_it_has_changed() {
+fn thinking_is_not_sent_back_after_a_change_before_it() {
     let mut messages = one_step();
     let second = request_of(MODEL, json!({}), &prompt(&messages));
     messages.push(stored(&second, json!([thought("Done."), says("Cropped.")])));
@@ -107,12 +107,12 @@ fn thinking_goes_back_only_while_nothing_before_it_has_changed() {
         3,
         "what came before the change is as it was"
     );
-    let no_longer_seen = Vendor::Anthropic.request(&settings(MODEL), &grown, &album(&[]));
+    let no_longer_seen = Vendor::Anthropic.request(&settings(MODEL), &grown, &loaded_pictures(&[]));
     assert!(thinks(&no_longer_seen).is_empty());
 }
 
 #[test]
-fn words_that_the_bot_added_are_not_put_among_the_models_thoughts() {
+fn thinking_is_dropped_if_the_bot_added_text() {
     let mut messages = one_step();
     let PromptMessage::Assistant { text, .. } = &mut messages[1] else { panic!() };
     text.insert_str(0, "One file was too large.\n\n");
@@ -122,7 +122,7 @@ fn words_that_the_bot_added_are_not_put_among_the_models_thoughts() {
 }
 
 #[test]
-fn a_thinking_budget_leaves_room_for_the_answer_and_takes_no_temperature() {
+fn a_thinking_budget_raises_max_tokens_and_removes_the_temperature() {
     let budget = json!({"thinking": {"type": "enabled", "budget_tokens": 20_000}});
     let request = request_of("m", budget.clone(), &prompt(&[user("hi", vec![])]));
     assert_eq!((&request["max_tokens"], request.get("temperature")), (&json!(36_384), None));
@@ -134,7 +134,7 @@ fn a_thinking_budget_leaves_room_for_the_answer_and_takes_no_temperature() {
 }
 
 #[test]
-fn after_another_models_calls_a_turn_goes_on_without_a_thinking_budget() {
+fn calls_of_another_model_disable_the_thinking_budget() {
     let budget = json!({"thinking": {"type": "enabled", "budget_tokens": 2000}});
     let own = request_of(MODEL, budget.clone(), &prompt(&one_step()));
     assert_eq!((thinks(&own).len(), own["thinking"].is_object()), (3, true));
@@ -158,17 +158,17 @@ fn after_another_models_calls_a_turn_goes_on_without_a_thinking_budget() {
 }
 
 #[test]
-fn a_model_that_decides_itself_whether_to_think_may_do_so_after_any_calls() {
+fn adaptive_thinking_is_allowed_after_any_calls() {
     let adaptive = json!({"thinking": {"type": "adaptive"}});
     let request = request_of("m", adaptive, &prompt(&one_step()));
     assert_eq!((&request["thinking"]["type"], request.get("temperature")), (&json!("adaptive"), None));
 }
 
-/// What a stream of these events says aloud, and what it adds up to.
+/// The text that a stream of these events produces, and the assembled response.
 fn streamed(events: &[Value]) -> (String, Option<Value>) {
-    let mut pieces = Box::<Pieces>::default();
-    let heard = events.iter().map(|event| pieces.take(event).unwrap()).collect();
-    (heard, pieces.whole())
+    let mut stream = Box::<AnthropicStream>::default();
+    let heard = events.iter().map(|event| stream.push(event).unwrap()).collect();
+    (heard, stream.finish())
 }
 
 fn begins(index: u64, block: Value) -> Value {
@@ -189,7 +189,7 @@ fn end(reason: &str) -> Value {
 }
 
 #[test]
-fn pieces_add_up_to_the_same_as_one_piece() {
+fn a_streamed_response_equals_a_whole_one() {
     let events = [
         start(),
         begins(0, json!({"type": "thinking", "thinking": "", "signature": ""})),
@@ -228,7 +228,7 @@ fn pieces_add_up_to_the_same_as_one_piece() {
 }
 
 #[test]
-fn a_stream_that_stops_before_the_model_did_is_not_an_answer() {
+fn an_unfinished_stream_is_no_response() {
     let mut events = vec![start(), begins(0, says("Half a "))];
     assert_eq!(streamed(&events), ("Half a ".into(), None));
     events.push(json!({"type": "content_block_stop", "index": 0}));
@@ -239,13 +239,13 @@ fn a_stream_that_stops_before_the_model_did_is_not_an_answer() {
 }
 
 #[test]
-fn a_refusal_in_the_middle_of_a_stream_is_a_refusal() {
+fn a_refusal_in_a_stream_is_a_refusal() {
     let (_, whole) = streamed(&[start(), begins(0, says("Sure, ")), end("refusal")]);
-    assert!(matches!(completion("m", &whole.unwrap()), Err(ProviderError::Refused)));
+    assert!(matches!(completion("m", &whole.unwrap()), Err(ProviderErrorKind::Refused)));
 }
 
 #[test]
-fn arguments_that_are_no_json_are_kept_for_the_tool_to_answer() {
+fn invalid_arguments_are_kept_for_the_tool() {
     let json = |text: &str| grows(0, json!({"type": "input_json_delta", "partial_json": text}));
     let (_, whole) =
         streamed(&[begins(0, uses("t1", "crop_image")), json("{\"a\": "), json("oops"), end("tool_use")]);
@@ -258,10 +258,10 @@ fn arguments_that_are_no_json_are_kept_for_the_tool_to_answer() {
 #[test]
 fn garbage_in_a_stream_never_panics() {
     let orphan = grows(0, json!({"type": "text_delta", "text": "hi"}));
-    assert!(matches!(Pieces::default().take(&orphan), Err(ProviderError::BadAnswer(_))));
-    let mut pieces = Pieces::default();
-    pieces.take(&begins(0, json!(7))).unwrap();
-    assert!(matches!(pieces.take(&orphan), Err(ProviderError::BadAnswer(_))));
+    assert!(matches!(AnthropicStream::default().push(&orphan), Err(ProviderErrorKind::InvalidResponse(_))));
+    let mut stream = AnthropicStream::default();
+    stream.push(&begins(0, json!(7))).unwrap();
+    assert!(matches!(stream.push(&orphan), Err(ProviderErrorKind::InvalidResponse(_))));
     for event in [
         json!(null),
         json!([]),
@@ -269,6 +269,6 @@ fn garbage_in_a_stream_never_panics() {
         json!({"type": "message_start"}),
         json!({"type": "message_delta", "usage": 1}),
     ] {
-        assert_eq!(pieces.take(&event).unwrap(), "", "{event}");
+        assert_eq!(stream.push(&event).unwrap(), "", "{event}");
     }
 }

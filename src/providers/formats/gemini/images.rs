@@ -1,11 +1,11 @@
-//! Gemini's image output ⇄ what a painter is asked for: one request, one picture. No HTTP and no keys.
+//! Gemini's image output: one request makes one picture.
 
-use super::{bad, decoded};
-use crate::providers::{Loaded, ProviderError, Usage, Vendor, painting::Shape};
+use super::super::{files::decode_picture, invalid};
+use crate::providers::{LoadedFile, ProviderErrorKind, Shape};
 use serde_json::{Value, json};
 
-/// Why a response without a picture ended, where its content was the reason.
-const DECLINED: [&str; 10] = [
+/// Finish reasons that mean a refusal because of the content.
+const REFUSALS: [&str; 10] = [
     "SAFETY",
     "IMAGE_SAFETY",
     "PROHIBITED_CONTENT",
@@ -18,8 +18,8 @@ const DECLINED: [&str; 10] = [
     "LANGUAGE",
 ];
 
-/// Without a shape the picture gets that of the picture given to it.
-pub fn request(prompt: &str, picture: Option<&Loaded>, shape: Option<Shape>) -> Value {
+/// Without a shape the result has the shape of the sent picture.
+pub fn request(prompt: &str, picture: Option<&LoadedFile>, shape: Option<Shape>) -> Value {
     let mut parts = vec![json!({ "text": prompt })];
     parts.extend(
         picture
@@ -27,12 +27,12 @@ pub fn request(prompt: &str, picture: Option<&Loaded>, shape: Option<Shape>) -> 
     );
     let mut config = json!({ "responseModalities": ["TEXT", "IMAGE"] });
     if let Some(shape) = shape {
-        config["imageConfig"] = json!({ "aspectRatio": ratio(shape) });
+        config["imageConfig"] = json!({ "aspectRatio": aspect_ratio(shape) });
     }
     json!({ "contents": [{ "role": "user", "parts": parts }], "generationConfig": config })
 }
 
-fn ratio(shape: Shape) -> &'static str {
+fn aspect_ratio(shape: Shape) -> &'static str {
     match shape {
         Shape::Square => "1:1",
         Shape::Landscape => "3:2",
@@ -40,37 +40,25 @@ fn ratio(shape: Shape) -> &'static str {
     }
 }
 
-pub fn picture(response: &Value) -> Result<Loaded, ProviderError> {
+pub fn picture(response: &Value) -> Result<LoadedFile, ProviderErrorKind> {
     let candidate = &response["candidates"][0];
     let parts = candidate["content"]["parts"].as_array().map(Vec::as_slice).unwrap_or_default();
-    // Models that think draw drafts on the way.
-    let drawn = parts.iter().filter(|part| part["thought"] != true).find_map(|part| {
+    // Models that think also return drafts.
+    let found = parts.iter().filter(|part| part["thought"] != true).find_map(|part| {
         let data = part.get("inlineData").or(part.get("inline_data"))?;
         let mime = data.get("mimeType").or(data.get("mime_type")).and_then(Value::as_str);
         Some((mime.unwrap_or("image/png"), data["data"].as_str()?))
     });
-    if let Some((mime, data)) = drawn {
-        return decoded(mime, data);
+    if let Some((mime, data)) = found {
+        return decode_picture(mime, data);
     }
     let ended = candidate["finishReason"].as_str().unwrap_or_default();
     let blocked = response["promptFeedback"]["blockReason"].is_string();
-    if blocked || DECLINED.contains(&ended) {
-        return Err(ProviderError::Refused);
+    if blocked || REFUSALS.contains(&ended) {
+        return Err(ProviderErrorKind::Refused);
     }
-    let spoke = parts.iter().any(|part| part["text"].is_string());
-    Err(bad(if spoke { "it holds words and no picture" } else { "it holds no picture" }))
-}
-
-pub fn usage(model: &str, response: &Value) -> Usage {
-    let usage = &response["usageMetadata"];
-    let thoughts = usage["thoughtsTokenCount"].as_u64().unwrap_or_default();
-    Usage {
-        provider: Vendor::Gemini.as_str(),
-        model: model.to_owned(),
-        input_tokens: usage["promptTokenCount"].as_u64(),
-        output_tokens: usage["candidatesTokenCount"].as_u64().map(|tokens| tokens + thoughts),
-        cached_input_tokens: None,
-    }
+    let has_text = parts.iter().any(|part| part["text"].is_string());
+    Err(invalid(if has_text { "it holds words and no picture" } else { "it holds no picture" }))
 }
 
 #[cfg(test)]
@@ -82,8 +70,8 @@ mod tests {
     }
 
     #[test]
-    fn words_come_first_and_the_picture_after_them() {
-        let photo = Loaded { mime: "image/jpeg".into(), bytes: vec![0, 1, 2].into() };
+    fn the_prompt_precedes_the_picture() {
+        let photo = LoadedFile { mime: "image/jpeg".into(), bytes: vec![0, 1, 2].into() };
         assert_eq!(
             request("make it night", Some(&photo), None),
             json!({
@@ -100,25 +88,25 @@ mod tests {
     }
 
     #[test]
-    fn the_picture_is_found_among_words_and_drafts() {
+    fn the_picture_is_found_among_text_and_drafts() {
         let draft = json!({ "thought": true, "inlineData": { "mimeType": "image/png", "data": "AA==" } });
         let drawn = json!({ "inlineData": { "mimeType": "image/png", "data": "AAEC" } });
         let found = picture(&response(json!([{ "text": "Here." }, draft, drawn]), "STOP")).unwrap();
         assert_eq!((found.mime.as_str(), &found.bytes[..]), ("image/png", &[0, 1, 2][..]));
         let told = json!({ "usageMetadata":
             { "promptTokenCount": 9, "candidatesTokenCount": 1290, "thoughtsTokenCount": 10 } });
-        let usage = usage("gemini-2.5-flash-image", &told);
+        let usage = super::super::usage("gemini-2.5-flash-image", &told);
         assert_eq!((usage.input_tokens, usage.output_tokens), (Some(9), Some(1300)));
     }
 
     #[test]
-    fn a_block_is_a_refusal_and_anything_else_without_a_picture_is_nonsense() {
+    fn a_block_is_a_refusal_and_any_other_response_without_a_picture_is_invalid() {
         for blocked in [
             json!({ "promptFeedback": { "blockReason": "PROHIBITED_CONTENT" } }),
             json!({ "candidates": [{ "finishReason": "IMAGE_SAFETY" }] }),
             response(json!([{ "text": "I won't." }]), "SAFETY"),
         ] {
-            assert!(matches!(picture(&blocked), Err(ProviderError::Refused)), "{blocked}");
+            assert!(matches!(picture(&blocked), Err(ProviderErrorKind::Refused)), "{blocked}");
         }
         for (empty, why) in [
             (json!({}), "no picture"),
@@ -127,7 +115,7 @@ mod tests {
             (response(json!([{ "inlineData": { "data": "***" } }]), "STOP"), "not base64"),
         ] {
             let error = picture(&empty).unwrap_err();
-            assert!(matches!(error, ProviderError::BadAnswer(_)), "{error:?}");
+            assert!(matches!(error, ProviderErrorKind::InvalidResponse(_)), "{error:?}");
             assert!(error.to_string().contains(why), "{error}");
         }
     }
