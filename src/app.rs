@@ -1,7 +1,7 @@
 //! Wires the parts together, keeps their tasks running and stops them in order.
 
 use crate::{
-    access::{Access, Door, REPLACED_LASTS, WayIn},
+    access::{Access, Logins, PageAccess, REPLACED_LOGIN_LIFETIME},
     agent::{Agent, Engine, Media, Routes, Titles, Turns, Way},
     attachments::{self, Attachments, Objects},
     config::{self, Config},
@@ -109,7 +109,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
         None => None,
     };
     let page = bound.as_ref().map(|bound| bound.address);
-    let door = Arc::new(door(&config, &store, &access, page));
+    let logins = Arc::new(logins(&config, &store, &access, page));
     if let Some(bound) = bound {
         let site = web::Site {
             store: store.clone(),
@@ -117,10 +117,10 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
             turns: turns.clone(),
             renderer: renderer.clone(),
             routes: routes.clone(),
-            echoes: [(InterfaceType::Telegram, telegram::echo as crate::agent::Planner)].into(),
-            door: door.clone(),
+            echo_planners: [(InterfaceType::Telegram, telegram::echo as crate::agent::Planner)].into(),
+            logins: logins.clone(),
             public_url: config.web.public_url.clone(),
-            attempts: web::Attempts::default(),
+            failed_attempts: web::FailedAttempts::default(),
             exclusive_tags: config.web.exclusive_tags.clone(),
         };
         tasks.spawn(bound.serve(site));
@@ -130,7 +130,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
     if let Some(token) = config.secrets.telegram_bot_token.clone() {
         let parts = telegram::Parts {
             access,
-            door,
+            logins,
             store: store.clone(),
             attachments,
             turns,
@@ -171,17 +171,17 @@ pub async fn open_access(config: &Config, store: &Store) -> anyhow::Result<Acces
     Ok(Access::open(store.clone(), allowed, config.telegram.allow_everyone).await?)
 }
 
-/// How people get to the page that listens here. Settings that leave somebody outside are warned of.
-fn door(config: &Config, store: &Store, access: &Arc<Access>, page: Option<SocketAddr>) -> Door {
-    let way = match (page, config.web.auth) {
-        (None, _) => WayIn::Closed,
-        (Some(at), config::Auth::Local) => WayIn::Local(format!("http://{at}")),
-        (Some(at), config::Auth::Required) => WayIn::Login(match &config.web.public_url {
+/// Logins for the page at this address. Warns of settings with which login links cannot work.
+fn logins(config: &Config, store: &Store, access: &Arc<Access>, page: Option<SocketAddr>) -> Logins {
+    let page_access = match (page, config.web.auth) {
+        (None, _) => PageAccess::Closed,
+        (Some(at), config::Auth::Local) => PageAccess::Local(format!("http://{at}")),
+        (Some(at), config::Auth::Required) => PageAccess::Login(match &config.web.public_url {
             Some(url) => url.origin().ascii_serialization(),
             None => format!("http://{at}"),
         }),
     };
-    if let (WayIn::Login(base), Some(at)) = (&way, page) {
+    if let (PageAccess::Login(base), Some(at)) = (&page_access, page) {
         if config.secrets.telegram_bot_token.is_none() {
             warn!(
                 "web.auth is required, but without TELEGRAM_BOT_TOKEN there is no bot that gives login links"
@@ -192,7 +192,7 @@ fn door(config: &Config, store: &Store, access: &Arc<Access>, page: Option<Socke
         }
     }
     let admins = config.web.admins.iter().map(|id| UserId(id.to_string()));
-    Door::new(store.clone(), access.clone(), way, admins)
+    Logins::new(store.clone(), access.clone(), page_access, admins)
 }
 
 /// One pool for edits, thumbnails of the page and views for models.
@@ -375,7 +375,7 @@ async fn upkeep(renderer: Renderer) {
             error!(%error, "old updates could not be forgotten");
         }
         let now = Utc::now();
-        if let Err(error) = renderer.store.forget_logins(now, now - REPLACED_LASTS).await {
+        if let Err(error) = renderer.store.forget_logins(now, now - REPLACED_LOGIN_LIFETIME).await {
             error!(%error, "old logins could not be forgotten");
         }
         tokio::time::sleep(Duration::from_secs(3600)).await;

@@ -1,10 +1,13 @@
-//! Who may talk to the bot, and who may see what of it over HTTP. Admission yields a `Scope`: the proof, asked for by
-//! every tool and every load of a file, that this person may touch this conversation and nothing else.
+//! Who may talk to the bot (`Access`), who may see what over HTTP (`Viewer`), and how they log in (`Logins`).
+//! Admission yields a `Scope`, the proof that a person may use one conversation. Every tool and file access needs it.
 
-mod door;
+mod logins;
 mod viewer;
 
-pub use door::{Door, LINK_LASTS, LOGIN_LASTS, LoggedIn, MOST_TOKENS, Pass, REPLACED_LASTS, WayIn};
+pub use logins::{
+    Credential, LINK_LIFETIME, LOGIN_LIFETIME, LoggedIn, Logins, MAX_TOKENS_PER_USER, PageAccess,
+    REPLACED_LOGIN_LIFETIME,
+};
 pub use viewer::{Standing, Viewer};
 
 use crate::{
@@ -16,13 +19,13 @@ use rand::RngExt as _;
 use std::{collections::HashSet, sync::Mutex};
 use subtle::ConstantTimeEq as _;
 
-/// A stranger is told once, then not again for this long, however much they write.
-const STRANGER_REMINDER: TimeDelta = TimeDelta::hours(12);
-/// No letters or digits that look alike: people type this by hand.
+/// A stranger is told that the bot is private at most once in this time.
+const STRANGER_NOTICE_INTERVAL: TimeDelta = TimeDelta::hours(12);
+/// People type the code by hand: no letters and digits that look alike.
 const CODE_LETTERS: &[u8] = b"ABCDEFGHJKMNPQRSTUVWXYZ23456789";
 const CODE_LENGTH: usize = 8;
 
-/// The right to touch one conversation's messages and files.
+/// The right of one person to use the messages and files of one conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
     conversation: Conversation,
@@ -30,7 +33,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// A turn is only ever filed for a person who was admitted.
+    /// Turns are created only for admitted people, so a turn is proof enough.
     pub fn of_turn(turn: &Turn) -> Self {
         Self { conversation: turn.conversation.clone(), user: turn.user_id.clone() }
     }
@@ -57,10 +60,10 @@ pub enum Admission {
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Pairing {
-    /// They are the owner from now on.
+    /// This person is now the owner.
     Paired,
     WrongCode,
-    /// There is an owner already, or pairing was never open.
+    /// There is an owner already, or pairing was never enabled.
     Closed,
 }
 
@@ -73,7 +76,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// Opens pairing if nobody could get in otherwise.
+    /// Enables pairing if no owner, no allowed user and no open access is configured.
     pub async fn open(
         store: Store,
         allowed: impl IntoIterator<Item = UserId>,
@@ -96,30 +99,30 @@ impl Access {
     }
 
     pub async fn admit(&self, conversation: &Conversation, user: &UserId) -> Result<Admission, StoreError> {
-        if self.lets_in(user).await? {
+        if self.is_allowed(user).await? {
             return Ok(Admission::Welcome(Scope { conversation: conversation.clone(), user: user.clone() }));
         }
         Ok(Admission::Stranger)
     }
 
-    /// Should this stranger hear now that the bot is private? Asking counts as telling.
-    pub async fn should_tell(&self, stranger: &UserId) -> Result<bool, StoreError> {
-        self.store.should_tell_stranger(self.interface, stranger, Utc::now() - STRANGER_REMINDER).await
+    /// Whether to tell this stranger now that the bot is private. Records that they were told.
+    pub async fn should_notify(&self, stranger: &UserId) -> Result<bool, StoreError> {
+        self.store.should_tell_stranger(self.interface, stranger, Utc::now() - STRANGER_NOTICE_INTERVAL).await
     }
 
-    /// Is this person on the list, or the owner, or is everybody welcome?
-    pub async fn lets_in(&self, user: &UserId) -> Result<bool, StoreError> {
+    /// Whether the user is allowed, is the owner, or everyone is allowed.
+    pub async fn is_allowed(&self, user: &UserId) -> Result<bool, StoreError> {
         if self.everyone || self.allowed.contains(user) {
             return Ok(true);
         }
         Ok(self.store.owners(self.interface).await?.contains(user))
     }
 
-    /// Whoever sends the right code first becomes the owner; the code is worth nothing afterwards.
+    /// The first person who sends the right code becomes the owner; then the code is invalid.
     pub async fn pair(&self, user: &UserId, offered: &str) -> Result<Pairing, StoreError> {
         let right = match &*self.code() {
             None => return Ok(Pairing::Closed),
-            Some(code) => same(code, offered.trim()),
+            Some(code) => codes_match(code, offered.trim()),
         };
         if !right {
             return Ok(Pairing::WrongCode);
@@ -130,8 +133,8 @@ impl Access {
     }
 }
 
-/// Compares in a time that tells nothing about where the first difference is.
-fn same(code: &str, offered: &str) -> bool {
+/// Compares in constant time.
+fn codes_match(code: &str, offered: &str) -> bool {
     let offered = offered.to_ascii_uppercase();
     code.as_bytes().ct_eq(offered.as_bytes()).into()
 }

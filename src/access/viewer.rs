@@ -1,4 +1,4 @@
-//! Whoever asks over HTTP, and what they may see: conversations they take part in, or all of them.
+//! The person behind an HTTP request, and what this person may see: their own conversations, or all of them.
 
 use super::Scope;
 use crate::{
@@ -21,47 +21,51 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    /// The person who sits at this machine.
+    /// The user of a page without login: the person at this machine.
     pub fn local() -> Self {
         Self { user: UserId("local".into()), standing: Standing::Admin }
     }
 
-    /// The way into a conversation; none if it is not theirs to see, which looks the same as if it were not there.
-    pub async fn enter(&self, store: &Store, place: &Conversation) -> Result<Option<Scope>, StoreError> {
-        let welcome = self.standing == Standing::Admin || store.is_member(place, &self.user).await?;
-        Ok(welcome.then(|| Scope { conversation: place.clone(), user: self.user.clone() }))
+    /// The scope of a conversation. None if this viewer may not see it: callers cannot tell that from a missing one.
+    pub async fn scope(
+        &self,
+        store: &Store,
+        conversation: &Conversation,
+    ) -> Result<Option<Scope>, StoreError> {
+        let may_see = self.standing == Standing::Admin || store.is_member(conversation, &self.user).await?;
+        Ok(may_see.then(|| Scope { conversation: conversation.clone(), user: self.user.clone() }))
     }
 
-    /// A session of theirs, and the way into its conversation.
+    /// A session that this viewer may see, and the scope of its conversation.
     pub async fn session(
         &self,
         store: &Store,
         id: SessionId,
     ) -> Result<Option<(Session, Scope)>, StoreError> {
         let Some(session) = store.session(id).await? else { return Ok(None) };
-        let scope = self.enter(store, &session.conversation).await?;
+        let scope = self.scope(store, &session.conversation).await?;
         Ok(scope.map(|scope| (session, scope)))
     }
 
-    /// A file of theirs, and the way into its conversation.
+    /// A file that this viewer may see, and the scope of its conversation.
     pub async fn attachment(
         &self,
         store: &Store,
         id: AttachmentId,
     ) -> Result<Option<(Attachment, Scope)>, StoreError> {
         let Some(file) = store.attachment_anywhere(id).await? else { return Ok(None) };
-        let scope = self.enter(store, &file.conversation).await?;
+        let scope = self.scope(store, &file.conversation).await?;
         Ok(scope.map(|scope| (file, scope)))
     }
 
-    /// Where files of theirs wait for the message that carries them.
+    /// The conversation that holds uploaded files until a message uses them.
     pub fn uploads(&self) -> Scope {
-        let place = Conversation::new(InterfaceType::Web, format!("uploads-{}", self.user));
-        Scope { conversation: place, user: self.user.clone() }
+        let conversation = Conversation::new(InterfaceType::Web, format!("uploads-{}", self.user));
+        Scope { conversation, user: self.user.clone() }
     }
 
-    /// All sessions they see.
-    pub fn sees(&self) -> SessionFilter {
+    /// A filter for all sessions that this viewer may see.
+    pub fn visible_sessions(&self) -> SessionFilter {
         let seen_by = (self.standing == Standing::Member).then(|| self.user.clone());
         SessionFilter { seen_by, ..SessionFilter::default() }
     }

@@ -10,7 +10,7 @@ use crate::{
 };
 use std::process::ExitCode;
 
-/// Checks each part and renderer the result. The exit code is a failure if any check fails.
+/// Checks each part and prints the result. The exit code is a failure if any check fails.
 pub async fn examine(config: &Config) -> ExitCode {
     let mut healthy = true;
     let mut report = |part: &str, result: Result<String, String>| {
@@ -72,7 +72,7 @@ async fn check_owner(config: &Config, store: &Store) -> Result<String, String> {
     Ok(match (owners.first(), access.pairing_code()) {
         (Some(owner), _) => format!("user {owner}"),
         (None, None) => "none needed: telegram.allowed_user_ids or allow_everyone is set".into(),
-        (None, Some(_)) => "nobody yet; the next start renderer a pairing code".into(),
+        (None, Some(_)) => "nobody yet; the next start prints a pairing code".into(),
     })
 }
 

@@ -21,7 +21,7 @@ pub enum ImportCommandError {
     Import { path: PathBuf, why: ImportError },
 }
 
-/// Imports the files in order and renderer the id of each new conversation. Stops at the first file that fails; what
+/// Imports the files in order and prints the id of each new conversation. Stops at the first file that fails; what
 /// was imported before stays.
 pub async fn import(
     config: &Config,

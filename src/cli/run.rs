@@ -1,4 +1,4 @@
-//! `photothread run`: starts the program, renderer what is on and off, and stops it on a signal.
+//! `photothread run`: starts the program, prints what is on and off, and stops it on a signal.
 
 use crate::{
     app,

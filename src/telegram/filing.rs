@@ -210,7 +210,7 @@ async fn turn_away(
     user: &UserId,
     batch: &Batch,
 ) -> Result<(), StoreError> {
-    if batch.is_addressed() && telegram.access.should_tell(user).await? {
+    if batch.is_addressed() && telegram.access.should_notify(user).await? {
         let sends = planned(&says::stranger(&user.0));
         telegram.store.answer_update(&batch.inbox_ids(), place, None, &sends).await?;
         telegram.send_wake.notify_one();

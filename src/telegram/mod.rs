@@ -23,7 +23,7 @@ pub mod split;
 pub use me::Me;
 
 use crate::{
-    access::{Access, Door},
+    access::{Access, Logins},
     agent::{Routes, Turns},
     attachments::Attachments,
     config::{Batch, Drafts, Pacing},
@@ -60,7 +60,7 @@ pub struct Telegram {
     attachments: Attachments,
     access: Arc<Access>,
     /// How people get to the page.
-    door: Arc<Door>,
+    logins: Arc<Logins>,
     turns: Arc<Turns>,
     money: Money,
     timing: Batch,
@@ -96,7 +96,7 @@ pub struct Parts {
     pub store: Store,
     pub attachments: Attachments,
     pub access: Arc<Access>,
-    pub door: Arc<Door>,
+    pub logins: Arc<Logins>,
     pub turns: Arc<Turns>,
     pub money: Money,
     pub timing: Batch,
@@ -173,7 +173,7 @@ pub async fn connect(bot: Bot, parts: Parts) -> Result<Connected, ConnectError> 
         store: parts.store,
         attachments: parts.attachments,
         access: parts.access,
-        door: parts.door,
+        logins: parts.logins,
         turns: parts.turns,
         money: parts.money,
         timing: parts.timing,

@@ -3,7 +3,7 @@
 
 use super::{Telegram, filing, intake::describe, members, parse, plan, says};
 use crate::{
-    access::{Admission, Pairing, WayIn},
+    access::{Admission, PageAccess, Pairing},
     domain::{Answer, Conversation, PlannedSend, UserId},
     money::Money,
     store::{InboxRow, Parked, Spender, StoreError},
@@ -222,7 +222,7 @@ async fn answer(
     let sends = match text {
         Some(text) => planned(&text),
         None => match telegram.access.admit(&place, &user).await? {
-            Admission::Stranger if telegram.access.should_tell(&user).await? => {
+            Admission::Stranger if telegram.access.should_notify(&user).await? => {
                 planned(&says::stranger(&user.0))
             }
             Admission::Stranger => return telegram.store.close_update(inbox_id(id)).await,
@@ -265,10 +265,10 @@ async fn obey(
             }
         }
         Command::Usage => usage(telegram, place, user).await?,
-        Command::Web => match telegram.door.way() {
+        Command::Web => match telegram.logins.page_access() {
             // A link is for one person: in a group anybody could follow it.
-            WayIn::Login(_) if place.id != user.0 => says::link_only_in_private(),
-            WayIn::Login(_) => return Ok(vec![plan::Send::LoginLink {}.into_planned()]),
+            PageAccess::Login(_) if place.id != user.0 => says::link_only_in_private(),
+            PageAccess::Login(_) => return Ok(vec![plan::Send::LoginLink {}.into_planned()]),
             way => says::page(way),
         },
     };
@@ -332,7 +332,12 @@ mod tests {
             bot: crate::telegram::bot(&"1:nobody".to_owned().into(), &api).unwrap(),
             me: Me { user_id: 1, username: "nobody".into() },
             attachments: Attachments::new(store.clone(), Objects::open("memory://").unwrap(), limits),
-            door: Arc::new(crate::access::Door::new(store.clone(), access.clone(), WayIn::Closed, [])),
+            logins: Arc::new(crate::access::Logins::new(
+                store.clone(),
+                access.clone(),
+                PageAccess::Closed,
+                [],
+            )),
             access,
             turns: Arc::new(Turns::new(store.clone())),
             money: Money::new(store.clone(), Default::default()),

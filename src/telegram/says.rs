@@ -5,7 +5,7 @@ mod usage;
 pub use usage::{Spending, usage};
 
 use super::parse::Media;
-use crate::{access::WayIn, agent::Routes, attachments::size};
+use crate::{access::PageAccess, agent::Routes, attachments::size};
 
 pub const EXAMPLE: &str = "Send me a photo, then reply to it, for example:\n\
     • “highlight the top left in red, call it eagle”\n\
@@ -55,10 +55,10 @@ pub fn new_conversation() -> String {
 }
 
 /// Where the page is that needs no login, or that there is none.
-pub fn page(way: &WayIn) -> String {
+pub fn page(way: &PageAccess) -> String {
     match way {
-        WayIn::Closed => "There is no page: whoever runs me has turned it off.".into(),
-        WayIn::Local(address) | WayIn::Login(address) => format!(
+        PageAccess::Closed => "There is no page: whoever runs me has turned it off.".into(),
+        PageAccess::Local(address) | PageAccess::Login(address) => format!(
             "The page is at {address}, on the machine I run on. Nobody needs to log in there, and nobody else can reach it."
         ),
     }

@@ -154,9 +154,10 @@ async fn load(telegram: &Telegram, place: &Conversation, send: &Send) -> Result<
     let mut files = Vec::new();
     let mut words = String::new();
     if let Send::LoginLink {} = send {
-        let link = telegram.door.link(&UserId(place.id.clone()), Utc::now()).await;
+        let link = telegram.logins.create_link(&UserId(place.id.clone()), Utc::now()).await;
         let link = link.map_err(|error| Fate::Again(Duration::from_secs(5), error.to_string()))?;
-        words = link.map_or_else(|| says::page(telegram.door.way()), |link| says::login_link(&link));
+        words =
+            link.map_or_else(|| says::page(telegram.logins.page_access()), |link| says::login_link(&link));
     }
     for file in send.files() {
         let bytes =

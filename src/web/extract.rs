@@ -1,4 +1,4 @@
-//! axum's extractors, whose refusals are problems that say what is wrong.
+//! axum's extractors with `Problem` as the rejection.
 
 use super::problem::Problem;
 use axum::{
@@ -8,7 +8,7 @@ use axum::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// What stands in the address. Something that cannot be an id is the id of nothing.
+/// Path parameters. A malformed id is answered with 404, like an unknown one.
 pub struct Path<T>(pub T);
 
 impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Path<T> {
@@ -43,12 +43,12 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         match axum::Json::from_request(request, state).await {
             Ok(axum::Json(value)) => Ok(Self(value)),
-            Err(why) => Err(refusal(&why)),
+            Err(why) => Err(json_problem(&why)),
         }
     }
 }
 
-/// A JSON object. serde would take a list of its fields as well, which nobody means.
+/// A JSON object. Plain serde would also accept an array of the field values.
 pub struct Object<T>(pub T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Object<T> {
@@ -63,7 +63,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Object<T> {
     }
 }
 
-fn refusal(why: &JsonRejection) -> Problem {
+fn json_problem(why: &JsonRejection) -> Problem {
     match why {
         JsonRejection::MissingJsonContentType(_) => Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,

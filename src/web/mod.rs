@@ -1,29 +1,29 @@
-//! The web: a page and an API over the same conversations as Telegram's. It enters the walk where Telegram does, at the
-//! filing of messages, and tells what the history holds and what is on its way.
+//! The web interface: a page and an HTTP API over the same conversations as Telegram. A posted message enters the store
+//! like a Telegram batch; answers leave as server-sent events.
 
 mod api;
-mod attempts;
-mod cookie;
+mod assets;
+mod auth;
 mod extract;
-mod guard;
-mod login;
+mod file_response;
+mod forms;
 mod markdown;
+mod messages;
 mod page;
-mod post;
-mod posting;
 mod problem;
-mod says;
-mod serving;
-mod viewer;
+mod request_log;
+mod submit;
+
+pub use auth::FailedAttempts;
+pub use submit::EchoPlanners;
 
 use crate::{
-    access::Door,
+    access::Logins,
     agent::{Routes, Turns},
     attachments::Attachments,
     rendering::Renderer,
     store::Store,
 };
-pub use attempts::Attempts;
 use axum::{Router, extract::DefaultBodyLimit, middleware, routing::get};
 use std::{net::SocketAddr, sync::Arc};
 use tokio::net::TcpListener;
@@ -31,28 +31,26 @@ use tracing::error;
 use url::Url;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-pub use posting::Echoes;
-
-/// What the page needs of the rest.
+/// The shared state of all routes.
 pub struct Site {
     pub store: Store,
     pub attachments: Attachments,
     pub turns: Arc<Turns>,
     pub renderer: Renderer,
-    /// Which agent a message is for.
+    /// Chooses the agent for a message.
     pub routes: Routes,
-    pub door: Arc<Door>,
-    /// The one name the page answers to, if it has one.
+    pub logins: Arc<Logins>,
+    /// The only address that the page answers to, if configured.
     pub public_url: Option<Url>,
-    pub attempts: Attempts,
-    /// How what is said here is shown where a conversation is at home.
-    pub echoes: Echoes,
-    /// Groups of tags of which a message has at most one.
+    pub failed_attempts: FailedAttempts,
+    /// Shows messages of the web on the interface that a conversation belongs to.
+    pub echo_planners: EchoPlanners,
+    /// Tag groups of which a message may have at most one.
     pub exclusive_tags: Vec<String>,
 }
 
-/// One upload of the page: an album and a little more.
-const MOST_FILES: u64 = 12;
+/// The body limit of a page form, in files of the maximal size: an album and a little more.
+const MAX_FILES_PER_FORM: u64 = 12;
 
 #[derive(Debug, thiserror::Error)]
 #[error("the page cannot listen on {address}: {why}. Choose another web.listen, or null for no page.")]
@@ -61,26 +59,26 @@ pub struct BindError {
     why: String,
 }
 
-/// An address of our own, before anything is served there.
+/// A bound address that is not served yet.
 pub struct Bound {
     pub address: SocketAddr,
     listener: TcpListener,
 }
 
 pub async fn bind(address: SocketAddr) -> Result<Bound, BindError> {
-    let trouble = |error: std::io::Error| BindError { address, why: error.to_string() };
-    let listener = TcpListener::bind(address).await.map_err(trouble)?;
-    Ok(Bound { address: listener.local_addr().map_err(trouble)?, listener })
+    let bind_error = |error: std::io::Error| BindError { address, why: error.to_string() };
+    let listener = TcpListener::bind(address).await.map_err(bind_error)?;
+    Ok(Bound { address: listener.local_addr().map_err(bind_error)?, listener })
 }
 
 fn router(site: Site) -> Router {
-    let most = site.attachments.limits().max_file_bytes.saturating_mul(MOST_FILES);
+    let max_body = site.attachments.limits().max_file_bytes.saturating_mul(MAX_FILES_PER_FORM);
     let (api, description) = api::routes(site.attachments.limits());
     let site = Arc::new(site);
     Router::new()
         .merge(api)
-        .merge(login::routes())
-        // Its validator is somebody else's service, which need not hear of us.
+        .merge(auth::routes())
+        // The default validator is an external service that must not learn of this server.
         .merge(
             SwaggerUi::new("/docs")
                 .url("/openapi.json", description)
@@ -88,8 +86,9 @@ fn router(site: Site) -> Router {
         )
         .merge(page::routes())
         .route("/healthz", get(|| async { "ok" }))
-        .layer(DefaultBodyLimit::max(usize::try_from(most).unwrap_or(usize::MAX)))
-        .layer(middleware::from_fn_with_state(site.clone(), guard::guard))
+        .layer(DefaultBodyLimit::max(usize::try_from(max_body).unwrap_or(usize::MAX)))
+        .layer(middleware::from_fn_with_state(site.clone(), auth::authenticate))
+        .layer(middleware::from_fn(request_log::trace_request))
         .with_state(site)
 }
 
@@ -97,7 +96,7 @@ impl Bound {
     pub async fn serve(self, site: Site) {
         let service = router(site).into_make_service_with_connect_info::<SocketAddr>();
         if let Err(error) = axum::serve(self.listener, service).await {
-            error!(%error, "the page stopped");
+            error!(%error, op = "serve", address = %self.address, "web server stopped");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What went wrong, as RFC 9457 problem details: the right status, a sentence for whoever can act on it, and never
-//! anything of our insides, which go to the log.
+//! Errors of the API as RFC 9457 problem details: a status and a sentence for the caller. Internal errors go to the log,
+//! never into the response.
 
 use crate::{
     attachments::AttachmentError, domain::Flaw, rendering::RenderError, store::StoreError,
@@ -23,35 +23,36 @@ pub const MEDIA_TYPE: &str = "application/problem+json";
 
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Problem {
-    /// Always `about:blank`: the status says what kind it is.
+    /// Always `about:blank`: the status is the type.
     #[serde(rename = "type")]
     kind: &'static str,
     title: String,
     status: u16,
     /// What happened and what to do about it.
     detail: String,
-    /// Each thing that is wrong with what was sent.
+    /// Each invalid field of the request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    errors: Vec<Wrong>,
+    errors: Vec<InvalidField>,
 }
 
-/// One thing that is wrong with what was sent.
+/// One invalid field of the request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Wrong {
-    /// Which item of the list, counted from 0.
+#[schema(as = Wrong)]
+pub struct InvalidField {
+    /// The item of the list, counted from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<usize>,
     pub field: String,
     pub detail: String,
 }
 
-impl From<Flaw> for Wrong {
+impl From<Flaw> for InvalidField {
     fn from(flaw: Flaw) -> Self {
         Self { index: None, field: flaw.field, detail: flaw.detail }
     }
 }
 
-impl From<EntryError> for Wrong {
+impl From<EntryError> for InvalidField {
     fn from(error: EntryError) -> Self {
         Self { index: error.index, field: error.field, detail: error.detail }
     }
@@ -80,18 +81,18 @@ impl Problem {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
     }
 
-    /// Told one by one; the sentence names the first.
-    pub fn all_wrong(errors: Vec<Wrong>) -> Self {
-        let first = errors.first().map(|wrong| match wrong.index {
-            Some(index) => format!("Item {index}, {}: {}", wrong.field, wrong.detail),
-            None => format!("{}: {}", wrong.field, wrong.detail),
+    /// Lists all invalid fields; the detail names the first.
+    pub fn invalid_fields(errors: Vec<InvalidField>) -> Self {
+        let first = errors.first().map(|first| match first.index {
+            Some(index) => format!("Item {index}, {}: {}", first.field, first.detail),
+            None => format!("{}: {}", first.field, first.detail),
         });
         Self { errors, ..Self::invalid(first.unwrap_or_default()) }
     }
 
-    /// Something of ours broke, or is away.
-    pub fn ours(what: &str, error: &dyn std::fmt::Display) -> Self {
-        error!(%error, what, "a request could not be answered");
+    /// An internal error or an unavailable dependency. Logs the error.
+    pub fn unavailable(part: &str, error: &dyn std::fmt::Display) -> Self {
+        error!(%error, op = "handle_request", part, "request failed");
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "Something is not available here right now. Please try again in a moment.",
@@ -126,7 +127,7 @@ impl IntoResponse for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        Self::ours("the database", &error)
+        Self::unavailable("database", &error)
     }
 }
 
@@ -138,7 +139,7 @@ impl From<AttachmentError> for Problem {
                 Self::new(StatusCode::PAYLOAD_TOO_LARGE, error.to_string())
             }
             AttachmentError::Empty { .. } => Self::invalid(error.to_string()),
-            AttachmentError::Objects(_) | AttachmentError::Store(_) => Self::ours("the files", &error),
+            AttachmentError::Objects(_) | AttachmentError::Store(_) => Self::unavailable("files", &error),
         }
     }
 }
@@ -146,7 +147,7 @@ impl From<AttachmentError> for Problem {
 impl From<RenderError> for Problem {
     fn from(error: RenderError) -> Self {
         match error.is_passing() {
-            true => Self::ours("a picture", &error),
+            true => Self::unavailable("rendering", &error),
             false => Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error.describe()),
         }
     }
@@ -158,28 +159,28 @@ impl From<MultipartError> for Problem {
     }
 }
 
-/// How the OpenAPI document tells of problems: one of these types for each set of statuses.
-macro_rules! documented {
+/// Defines the sets of problems that routes document in OpenAPI.
+macro_rules! documented_problems {
     ($($(#[$doc:meta])* $name:ident { $($status:literal $when:literal,)* })*) => {$(
         $(#[$doc])*
         pub struct $name;
 
         impl IntoResponses for $name {
             fn responses() -> BTreeMap<String, RefOr<Documented>> {
-                [$(($status, $when)),*].into_iter().map(|(status, when)| (status.to_owned(), told(when))).collect()
+                [$(($status, $when)),*].into_iter().map(|(status, when)| (status.to_owned(), documented(when))).collect()
             }
         }
     )*};
 }
 
-fn told(when: &str) -> RefOr<Documented> {
+fn documented(when: &str) -> RefOr<Documented> {
     let schema = Ref::from_schema_name(Problem::name());
     ResponseBuilder::new().description(when).content(MEDIA_TYPE, Content::new(Some(schema))).build().into()
 }
 
-documented! {
-    /// What any route may answer.
-    Usual {
+documented_problems! {
+    /// Problems of every route.
+    CommonProblems {
         "400" "The request cannot be read",
         "401" "Log in first, or send an API token",
         "403" "Sent from another site, or under a name this server does not answer to",
@@ -189,21 +190,21 @@ documented! {
         "429" "Too often; try again later",
         "503" "The database or the files cannot be reached; try again",
     }
-    /// What a route with a body may answer.
-    Reading {
+    /// Problems of routes with a body.
+    BodyProblems {
         "413" "Larger than is kept here",
         "415" "Not a content type this route takes",
         "422" "Something in it is not allowed; the problem names what",
     }
-    /// What a route may answer that changes a history.
-    Changing {
+    /// Problems of routes that change a history.
+    ChangeProblems {
         "409" "A turn is running in this session; cancel it or wait",
         "412" "Somebody changed the history meanwhile: read it again",
         "428" "Send the ETag of the history in If-Match",
     }
 }
 
-/// So that the document has the schema all of these point at.
+/// The schema that all documented problems refer to.
 pub fn schema() -> (String, RefOr<utoipa::openapi::Schema>) {
     (Problem::name().into_owned(), Problem::schema())
 }

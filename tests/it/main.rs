@@ -6,6 +6,8 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+// Logins, tokens and isolation between people over HTTP.
+mod access;
 // What the model is sent, the tool loop, budgets, fallbacks, streaming.
 mod agent;
 // References and tags, import and export.
@@ -18,8 +20,6 @@ mod browser;
 mod conversations;
 // Files, settings and dependencies named in the documents exist.
 mod documents;
-// Logins, tokens and isolation between people over HTTP.
-mod door;
 // Kills, outages and lost answers: nothing is lost or repeated.
 mod durability;
 // The page over HTTP, without a browser.

@@ -1,6 +1,6 @@
-//! References and tags on messages, and what a whole session refers to.
+//! References and tags of messages, and all references of a session.
 
-use super::{history, sessions::entered};
+use super::{history, sessions::find_session};
 use crate::{
     access::Viewer,
     domain::{
@@ -12,7 +12,7 @@ use crate::{
     web::{
         Site,
         extract::{Json, Path},
-        problem::{Changing, Problem, Reading, Usual, Wrong},
+        problem::{BodyProblems, ChangeProblems, CommonProblems, InvalidField, Problem},
     },
 };
 use axum::{
@@ -25,48 +25,50 @@ use std::{collections::HashMap, sync::Arc};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// Whoever changes a history must have seen the state it is in: `If-Match` names it.
-pub fn seen(headers: &HeaderMap, session: &Session) -> Result<(), Problem> {
-    let Some(named) = headers.get(header::IF_MATCH) else {
+/// Checks `If-Match`: a client may only change the revision of the history that it has read.
+pub fn check_if_match(headers: &HeaderMap, session: &Session) -> Result<(), Problem> {
+    let Some(value) = headers.get(header::IF_MATCH) else {
         let why = "Read the history first and send its ETag in If-Match, so that nobody's change is lost.";
         return Err(Problem::new(StatusCode::PRECONDITION_REQUIRED, why));
     };
     let etag = history::etag(session);
-    match named.to_str().is_ok_and(|named| named.split(',').any(|tag| tag.trim() == etag)) {
+    match value.to_str().is_ok_and(|tags| tags.split(',').any(|tag| tag.trim() == etag)) {
         true => Ok(()),
-        false => Err(stale()),
+        false => Err(stale_history()),
     }
 }
 
-pub fn stale() -> Problem {
+pub fn stale_history() -> Problem {
     let why = "The history is not what this ETag stands for: somebody changed it meanwhile. Read it again.";
     Problem::new(StatusCode::PRECONDITION_FAILED, why)
 }
 
-/// Named in an answer, the state that a change led to.
-pub fn state_after(session: &Session) -> [(HeaderName, String); 1] {
+/// The ETag header after a change of this session.
+pub fn etag_after_change(session: &Session) -> [(HeaderName, String); 1] {
     let after = Session { revision: session.revision + 1, ..session.clone() };
     [(header::ETAG, history::etag(&after))]
 }
 
-/// What to note on a message. What is left out stays as it is; null or an empty list clears.
-// Read by hand, so that whatever is wrong is named; this is how it is described.
+/// References and tags of a message. A field that is left out stays as it is; null or an empty list clears it.
+// Only describes the body: it is parsed by hand, so that each invalid field is named.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[allow(dead_code)]
-pub struct Notes {
+#[schema(as = Notes)]
+pub struct AnnotationBody {
     #[schema(max_items = 100)]
-    refs: Option<Vec<NewRef>>,
+    refs: Option<Vec<NewReference>>,
     /// `group:value` or plain. Trimmed, lower-cased, each once; of an exclusive group only one.
     #[schema(max_items = 50)]
     tags: Option<Vec<String>>,
 }
 
-/// Where something comes from.
+/// A source of a message.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[allow(dead_code)]
-pub struct NewRef {
+#[schema(as = NewRef)]
+pub struct NewReference {
     /// `http://…`, `https://…`, `attachment:<uuid>` of this conversation or `turn:<uuid>` of this session.
     #[schema(max_length = 2048)]
     url: String,
@@ -83,63 +85,65 @@ pub struct NewRef {
 }
 
 #[derive(Serialize, ToSchema)]
-pub struct Noted {
+#[schema(as = Noted)]
+pub struct AnnotatedEntry {
     success: bool,
     entry: HistoryEntry,
 }
 
-/// Notes references and tags on a message, in place of those it has.
+/// Replaces the references and tags of a message.
 #[utoipa::path(patch, path = "/sessions/{session_id}/history/{internal_id}", operation_id = "annotate_message", tag = "history",
     params(("session_id" = Uuid, Path), ("internal_id" = i64, Path),
         ("If-Match" = String, Header, description = "The ETag of the history as you read it")),
-    request_body = Notes,
-    responses((status = 200, body = Noted, headers(("ETag" = String, description = "For the next change"))),
-        Usual, Reading, Changing))]
-pub async fn change(
+    request_body = AnnotationBody,
+    responses((status = 200, body = AnnotatedEntry, headers(("ETag" = String, description = "For the next change"))),
+        CommonProblems, BodyProblems, ChangeProblems))]
+pub async fn annotate(
     viewer: Viewer,
     State(site): State<Arc<Site>>,
     Path((id, message)): Path<(Uuid, i64)>,
     headers: HeaderMap,
     Json(body): Json<Value>,
-) -> Result<([(HeaderName, String); 1], axum::Json<Noted>), Problem> {
-    let (session, _) = entered(&viewer, &site.store, id).await?;
+) -> Result<([(HeaderName, String); 1], axum::Json<AnnotatedEntry>), Problem> {
+    let (session, _) = find_session(&viewer, &site.store, id).await?;
     let message = MessageId(message);
     let no_message = || Problem::not_found("message");
     let stored = site.store.message(message).await?;
     stored.filter(|stored| stored.session_id == session.session_id).ok_or_else(no_message)?;
-    seen(&headers, &session)?;
-    let (refs, tags) = read(&body, &site.exclusive_tags).map_err(refused)?;
+    check_if_match(&headers, &session)?;
+    let (refs, tags) = parse_body(&body, &site.exclusive_tags).map_err(invalid)?;
     if let Some(refs) = &refs {
-        there(&site, &session, refs).await?;
+        check_targets(&site, &session, refs).await?;
     }
     let annotation =
         Annotation { session: session.session_id, revision: session.revision, message, refs, tags };
     match site.store.annotate_message(&annotation).await? {
         Change::Made => {}
         Change::Missing => return Err(no_message()),
-        Change::Stale | Change::Busy => return Err(stale()),
+        Change::Stale | Change::Busy => return Err(stale_history()),
     }
     site.turns.changed(&session.conversation);
     let Some(stored) = site.store.message(message).await? else { return Err(no_message()) };
-    let files = history::files_of(&site.store, &session.conversation, std::slice::from_ref(&stored)).await?;
+    let files =
+        history::load_files(&site.store, &session.conversation, std::slice::from_ref(&stored)).await?;
     let entry = entries_of(&stored, &files, Detail::WithTools).into_iter().next();
     let entry = entry.ok_or_else(no_message)?;
-    Ok((state_after(&session), axum::Json(Noted { success: true, entry })))
+    Ok((etag_after_change(&session), axum::Json(AnnotatedEntry { success: true, entry })))
 }
 
-fn refused(flaws: Vec<Flaw>) -> Problem {
-    Problem::all_wrong(flaws.into_iter().map(Wrong::from).collect())
+fn invalid(flaws: Vec<Flaw>) -> Problem {
+    Problem::invalid_fields(flaws.into_iter().map(InvalidField::from).collect())
 }
 
-type Given = (Option<Vec<Reference>>, Option<Vec<String>>);
+type ParsedAnnotation = (Option<Vec<Reference>>, Option<Vec<String>>);
 
-fn read(body: &Value, exclusive: &[String]) -> Result<Given, Vec<Flaw>> {
+fn parse_body(body: &Value, exclusive_tags: &[String]) -> Result<ParsedAnnotation, Vec<Flaw>> {
     let Some(fields) = body.as_object() else {
         return Err(vec![Flaw::new("body", "must be an object with `refs`, `tags` or both")]);
     };
-    let mut flaws: Vec<Flaw> = unknown(fields);
+    let mut flaws: Vec<Flaw> = unknown_fields(fields);
     let refs = fields.get("refs").map(annotation::refs).transpose();
-    let tags = fields.get("tags").map(|given| annotation::tags(given, exclusive)).transpose();
+    let tags = fields.get("tags").map(|given| annotation::tags(given, exclusive_tags)).transpose();
     match (refs, tags) {
         (Ok(None), Ok(None)) if flaws.is_empty() => {
             Err(vec![Flaw::new("refs", "is missing, and so is `tags`; send at least one of them")])
@@ -153,13 +157,13 @@ fn read(body: &Value, exclusive: &[String]) -> Result<Given, Vec<Flaw>> {
     }
 }
 
-fn unknown(fields: &Map<String, Value>) -> Vec<Flaw> {
+fn unknown_fields(fields: &Map<String, Value>) -> Vec<Flaw> {
     let names = fields.keys().filter(|name| !["refs", "tags"].contains(&name.as_str()));
     names.map(|name| Flaw::new(name, "cannot be noted on a message; only `refs` and `tags` can")).collect()
 }
 
-/// A reference to a file or a turn that is not there would lead nowhere.
-async fn there(site: &Site, session: &Session, refs: &[Reference]) -> Result<(), Problem> {
+/// Checks that referenced files and turns exist.
+async fn check_targets(site: &Site, session: &Session, refs: &[Reference]) -> Result<(), Problem> {
     let targets: Vec<Target> = refs.iter().map(Reference::target).collect();
     let ids: Vec<_> = targets
         .iter()
@@ -184,16 +188,17 @@ async fn there(site: &Site, session: &Session, refs: &[Reference]) -> Result<(),
         };
         flaws.push(Flaw::new(format!("refs[{at}].url"), why));
     }
-    if flaws.is_empty() { Ok(()) } else { Err(refused(flaws)) }
+    if flaws.is_empty() { Ok(()) } else { Err(invalid(flaws)) }
 }
 
-/// A reference, and where it was made.
+/// A reference and the messages that make it.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Gathered {
+#[schema(as = Gathered)]
+pub struct SessionReference {
     #[serde(flatten)]
     reference: ReferenceJson,
-    /// How often it was made.
+    /// How many times it is made.
     count: usize,
     /// The `internalId` of each message that makes it.
     messages: Vec<i64>,
@@ -201,27 +206,28 @@ pub struct Gathered {
 }
 
 #[derive(Serialize, ToSchema)]
-pub struct Refs {
+#[schema(as = Refs)]
+pub struct SessionReferences {
     success: bool,
-    refs: Vec<Gathered>,
+    refs: Vec<SessionReference>,
 }
 
-/// What the messages of a session refer to, each once, in the order of their first appearance.
+/// The references of all messages of a session, each once, in order of first appearance.
 #[utoipa::path(get, path = "/sessions/{session_id}/refs", operation_id = "list_refs", tag = "history", params(("session_id" = Uuid, Path)),
-    responses((status = 200, body = Refs), Usual))]
-pub async fn refs(
+    responses((status = 200, body = SessionReferences), CommonProblems))]
+pub async fn list_references(
     viewer: Viewer,
     State(site): State<Arc<Site>>,
     Path(id): Path<Uuid>,
-) -> Result<axum::Json<Refs>, Problem> {
-    let (session, _) = entered(&viewer, &site.store, id).await?;
+) -> Result<axum::Json<SessionReferences>, Problem> {
+    let (session, _) = find_session(&viewer, &site.store, id).await?;
     let messages = site.store.messages_of_session(session.session_id, None, None, Detail::WithTools).await?;
-    let mut refs: Vec<Gathered> = Vec::new();
+    let mut refs: Vec<SessionReference> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     for message in &messages {
         for reference in &message.refs {
             let at = *known.entry(reference.url.clone()).or_insert_with(|| {
-                refs.push(Gathered {
+                refs.push(SessionReference {
                     reference: ReferenceJson { url: reference.url.clone(), ..ReferenceJson::default() },
                     count: 0,
                     messages: Vec::new(),
@@ -232,21 +238,21 @@ pub async fn refs(
             refs[at].add(reference, message.internal_id, message.turn_id.map(|turn| turn.0));
         }
     }
-    Ok(axum::Json(Refs { success: true, refs }))
+    Ok(axum::Json(SessionReferences { success: true, refs }))
 }
 
-impl Gathered {
-    /// Once more; the first that says something has said it.
+impl SessionReference {
+    /// Adds another occurrence. Of each field, the first value that is set is kept.
     fn add(&mut self, reference: &Reference, message: MessageId, turn: Option<Uuid>) {
-        fn first(known: &mut Option<String>, new: &Option<String>) {
+        fn set_if_unset(known: &mut Option<String>, new: &Option<String>) {
             if known.as_deref().unwrap_or_default().is_empty() && new.is_some() {
                 known.clone_from(new);
             }
         }
-        first(&mut self.reference.title, &reference.title);
-        first(&mut self.reference.content, &reference.content);
-        first(&mut self.reference.key_excerpt, &reference.key_excerpt);
-        first(&mut self.reference.kind, &reference.kind);
+        set_if_unset(&mut self.reference.title, &reference.title);
+        set_if_unset(&mut self.reference.content, &reference.content);
+        set_if_unset(&mut self.reference.key_excerpt, &reference.key_excerpt);
+        set_if_unset(&mut self.reference.kind, &reference.kind);
         self.reference.bonus = self.reference.bonus.or(reference.bonus);
         self.count += 1;
         if !self.messages.contains(&message.0) {

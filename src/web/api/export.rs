@@ -1,14 +1,14 @@
-//! A session to take away.
+//! Downloads a session as JSON, Markdown or zip.
 
-use super::sessions::entered;
+use super::sessions::find_session;
 use crate::{
     access::Viewer,
     transfer::export::{Export, ExportError, ExportJson, Format},
     web::{
         Site,
         extract::{Path, Query},
-        problem::{Problem, Usual},
-        serving::saved_as,
+        file_response::content_disposition,
+        problem::{CommonProblems, Problem},
     },
 };
 use axum::{
@@ -27,7 +27,7 @@ use uuid::Uuid;
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct Wanted {
+pub struct ExportQuery {
     /// `json` can be imported again, `markdown` is to read, `zip` is both with all files.
     #[serde(default)]
     #[param(inline, default = "json")]
@@ -36,38 +36,40 @@ pub struct Wanted {
 
 impl From<ExportError> for Problem {
     fn from(error: ExportError) -> Self {
-        Self::ours("an export", &error)
+        Self::unavailable("export", &error)
     }
 }
 
-/// A session to take away: to import again, to read, or with all its files.
+/// Exports a session: to import again, to read, or with all its files.
 #[utoipa::path(get, path = "/sessions/{session_id}/export", operation_id = "export_session", tag = "history",
-    params(("session_id" = Uuid, Path), Wanted),
+    params(("session_id" = Uuid, Path), ExportQuery),
     responses(
         (status = 200, content(
             (ExportJson = "application/json"), (String = "text/markdown"), (Vec<u8> = "application/zip")),
             headers(("Content-Disposition" = String))),
-        Usual))]
-pub async fn export(
+        CommonProblems))]
+pub async fn export_session(
     viewer: Viewer,
     State(site): State<Arc<Site>>,
     Path(id): Path<Uuid>,
-    Query(wanted): Query<Wanted>,
+    Query(query): Query<ExportQuery>,
 ) -> Result<([(HeaderName, String); 3], impl IntoResponse), Problem> {
-    let (session, _) = entered(&viewer, &site.store, id).await?;
+    let (session, _) = find_session(&viewer, &site.store, id).await?;
     let export = Export::load(&site.store, session).await?;
     let headers = [
-        (header::CONTENT_TYPE, wanted.format.media_type().to_owned()),
-        (header::CONTENT_DISPOSITION, saved_as(&export.filename(wanted.format))),
+        (header::CONTENT_TYPE, query.format.media_type().to_owned()),
+        (header::CONTENT_DISPOSITION, content_disposition(&export.filename(query.format))),
         (header::CACHE_CONTROL, "no-store".to_owned()),
     ];
-    let body = match wanted.format {
+    let body = match query.format {
         Format::Json => Body::from(export.json().map_err(ExportError::from)?),
         Format::Markdown => Body::from(export.markdown()),
         Format::Zip => {
-            // Too late for a problem: the connection breaks off, and nobody takes half an archive for a whole one.
-            let told = |error: &ExportError| error!(%error, "an export broke off");
-            Body::from_stream(export.archive(site.renderer.clone())?.inspect_err(told))
+            // The status is already sent: the connection is aborted, so the client sees an incomplete download.
+            let log = move |error: &ExportError| {
+                error!(%error, op = "export_session", session_id = %id, "export aborted");
+            };
+            Body::from_stream(export.archive(site.renderer.clone())?.inspect_err(log))
         }
     };
     Ok((headers, body))

@@ -1,6 +1,6 @@
-//! What was said in a session, with the tools or without.
+//! The history of a session, with or without tool calls.
 
-use super::sessions::entered;
+use super::sessions::find_session;
 use crate::{
     access::Viewer,
     domain::{self, Conversation, Message, MessageId},
@@ -9,7 +9,7 @@ use crate::{
     web::{
         Site,
         extract::{Path, Query},
-        problem::{Problem, Usual},
+        problem::{CommonProblems, Problem},
     },
 };
 use axum::{
@@ -25,19 +25,19 @@ use uuid::Uuid;
 #[derive(Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct Wanted {
-    /// Calls of tools and their results, too.
+pub struct HistoryQuery {
+    /// Also tool calls and their results.
     #[serde(default)]
     include_tools: bool,
-    /// Only the newest messages before `before`; all without it.
+    /// At most this many messages, the newest; all without it.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<i64>,
-    /// An `internalId`: what came before it.
+    /// An `internalId`: only messages before it.
     before: Option<i64>,
 }
 
-impl Wanted {
-    /// Everything there is.
+impl HistoryQuery {
+    /// The whole history with tool calls.
     pub fn all() -> Self {
         Self { include_tools: true, ..Self::default() }
     }
@@ -45,62 +45,63 @@ impl Wanted {
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct History {
+#[schema(as = History)]
+pub struct HistoryJson {
     success: bool,
     thread_id: Uuid,
     history: Vec<HistoryEntry>,
-    /// What people and the agent said in all; tools are not counted.
+    /// Messages of people and of the agent in the whole session; tool calls are not counted.
     message_count: i64,
-    /// Ask for what came before this, if there may be more.
+    /// The `before` of the next page, if there may be more.
     next_before: Option<i64>,
 }
 
-/// The state of a session's messages, as `If-Match` names it.
+/// The ETag of a history, for `If-Match`.
 pub fn etag(session: &domain::Session) -> String {
     format!("\"{}-{}\"", session.session_id.0.simple(), session.revision)
 }
 
-/// The files these messages carry.
-pub async fn files_of(
+/// Loads the files of these messages.
+pub async fn load_files(
     store: &Store,
-    place: &Conversation,
+    conversation: &Conversation,
     messages: &[Message],
 ) -> Result<Vec<domain::Attachment>, StoreError> {
     let mut ids: Vec<_> = messages.iter().flat_map(|message| message.attachments.clone()).collect();
     ids.sort();
     ids.dedup();
-    store.attachments(place, &ids).await
+    store.attachments(conversation, &ids).await
 }
 
 /// The history of a session, oldest first.
 #[utoipa::path(get, path = "/sessions/{session_id}/history", operation_id = "get_history", tag = "history",
-    params(("session_id" = Uuid, Path), Wanted),
-    responses((status = 200, body = History, headers(("ETag" = String, description = "For If-Match"))), Usual))]
+    params(("session_id" = Uuid, Path), HistoryQuery),
+    responses((status = 200, body = HistoryJson, headers(("ETag" = String, description = "For If-Match"))), CommonProblems))]
 pub async fn show(
     viewer: Viewer,
     State(site): State<Arc<Site>>,
     Path(id): Path<Uuid>,
-    Query(wanted): Query<Wanted>,
+    Query(query): Query<HistoryQuery>,
 ) -> Result<impl IntoResponse, Problem> {
-    let (session, _) = entered(&viewer, &site.store, id).await?;
-    read(&site, &session, &wanted).await
+    let (session, _) = find_session(&viewer, &site.store, id).await?;
+    load_history(&site, &session, &query).await
 }
 
-/// What these wishes come to, and under which state of the session.
-pub async fn read(
+/// Loads a page of the history and its ETag.
+pub async fn load_history(
     site: &Site,
     session: &domain::Session,
-    wanted: &Wanted,
-) -> Result<([(HeaderName, String); 1], axum::Json<History>), Problem> {
-    if wanted.limit.is_some_and(|limit| !(1..=1000).contains(&limit)) {
+    query: &HistoryQuery,
+) -> Result<([(HeaderName, String); 1], axum::Json<HistoryJson>), Problem> {
+    if query.limit.is_some_and(|limit| !(1..=1000).contains(&limit)) {
         return Err(Problem::bad("limit must be between 1 and 1000."));
     }
-    let detail = if wanted.include_tools { Detail::WithTools } else { Detail::Said };
-    let before = wanted.before.map(MessageId);
-    let messages = site.store.messages_of_session(session.session_id, before, wanted.limit, detail).await?;
-    let full = wanted.limit.is_some_and(|limit| messages.len() as i64 >= limit);
-    let files = files_of(&site.store, &session.conversation, &messages).await?;
-    let history = History {
+    let detail = if query.include_tools { Detail::WithTools } else { Detail::Said };
+    let before = query.before.map(MessageId);
+    let messages = site.store.messages_of_session(session.session_id, before, query.limit, detail).await?;
+    let full = query.limit.is_some_and(|limit| messages.len() as i64 >= limit);
+    let files = load_files(&site.store, &session.conversation, &messages).await?;
+    let history = HistoryJson {
         success: true,
         thread_id: session.session_id.0,
         history: messages.iter().flat_map(|message| entries_of(message, &files, detail)).collect(),

@@ -1,10 +1,10 @@
-//! A whole history, imported or put in place of another.
+//! Replaces the history of a session, and imports an exported session.
 
 use super::{
-    annotations::{NewRef, seen, stale, state_after},
-    attachments::only_file,
-    history::{self, History},
-    sessions::{One, entered, sweep},
+    annotations::{NewReference, check_if_match, etag_after_change, stale_history},
+    attachments::read_only_file,
+    history::{HistoryJson, HistoryQuery, load_history},
+    sessions::{SessionResult, find_session, sweep},
 };
 use crate::{
     access::Viewer,
@@ -12,7 +12,7 @@ use crate::{
     web::{
         Site,
         extract::{Json, Path},
-        problem::{Changing, Problem, Reading, Usual, Wrong},
+        problem::{BodyProblems, ChangeProblems, CommonProblems, InvalidField, Problem},
     },
 };
 use axum::{
@@ -25,42 +25,42 @@ use std::sync::Arc;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-/// A list of entries; or an object with one under `history`, as an export and GET give it.
-// Read by hand, so that whatever is wrong is named; this is how it is described.
+/// A list of entries, or an object with one under `history`, as exports and GET return it.
+// Only describes the body: it is parsed by hand, so that each invalid field is named.
 #[derive(Deserialize, ToSchema)]
 #[serde(untagged)]
 #[allow(dead_code)]
 pub enum NewHistory {
     Entries(Vec<NewEntry>),
-    Export(Exported),
+    Export(NewExport),
 }
 
 #[derive(Deserialize, ToSchema)]
 #[allow(dead_code)]
-pub struct Exported {
+pub struct NewExport {
     #[schema(max_items = 10000)]
     history: Vec<NewEntry>,
 }
 
-/// One entry, by the names GET gives. Left-out fields of an entry whose `internalId` is a row that stays are left as
-/// they are; null clears.
+/// One entry, with the field names of GET. In an entry whose `internalId` is a row that stays, a field that is left out
+/// keeps its value and null clears it.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[allow(dead_code)]
 pub struct NewEntry {
     /// `user`, `assistant`, `tool_call` or `tool`.
     role: NewRole,
-    /// What was said; of a call, JSON with its `name` and `arguments`. May be called `msg` instead.
+    /// The text; for a tool call, JSON with its `name` and `arguments`. May be called `msg` instead.
     #[schema(max_length = 200000)]
     content: Option<String>,
     #[schema(max_length = 200000)]
     msg: Option<String>,
     /// RFC 3339; now, if left out.
     timestamp: Option<chrono::DateTime<chrono::Utc>>,
-    /// A row of this session that stays, if it comes first and in order; else only a name for `replyTo` to use.
+    /// A row of this session that stays, if it comes first and in order; else only a name for `replyTo`.
     #[schema(minimum = 0)]
     internal_id: Option<i64>,
-    /// Made if left out; made anew if it is a turn of another session.
+    /// Created if left out, or if it is a turn of another session.
     turn_id: Option<Uuid>,
     #[serde(rename = "agent_id")]
     agent_id: Option<String>,
@@ -68,11 +68,11 @@ pub struct NewEntry {
     tool_call_id: Option<String>,
     #[serde(rename = "tool_name")]
     tool_name: Option<String>,
-    /// Ids, or attachments as GET gives them: of this conversation, or of another you see.
+    /// Ids, or attachments as GET returns them: of this conversation, or of another one that you may see.
     #[schema(value_type = Option<Vec<Value>>, max_items = 100)]
     attachments: Option<Vec<Value>>,
     #[schema(max_items = 100)]
-    refs: Option<Vec<NewRef>>,
+    refs: Option<Vec<NewReference>>,
     #[schema(max_items = 50)]
     tags: Option<Vec<String>>,
     #[schema(value_type = Option<Object>)]
@@ -95,38 +95,40 @@ pub enum NewRole {
     Tool,
 }
 
-/// Puts a history in place of the one that is there: all of it or nothing. Rows that stay keep their ids and what people
-/// see of them elsewhere; files that nobody uses any more are deleted.
+/// Replaces the whole history in one transaction. Rows that stay keep their ids and their messages on other interfaces;
+/// files that are no longer used are deleted.
 #[utoipa::path(put, path = "/sessions/{session_id}/history", operation_id = "replace_history", tag = "history",
     params(("session_id" = Uuid, Path),
         ("If-Match" = String, Header, description = "The ETag of the history as you read it")),
     request_body = NewHistory,
-    responses((status = 200, body = History, headers(("ETag" = String, description = "For the next change"))),
-        Usual, Reading, Changing))]
-pub async fn replace(
+    responses((status = 200, body = HistoryJson, headers(("ETag" = String, description = "For the next change"))),
+        CommonProblems, BodyProblems, ChangeProblems))]
+pub async fn replace_history(
     viewer: Viewer,
     State(site): State<Arc<Site>>,
     Path(id): Path<Uuid>,
     headers: HeaderMap,
     Json(body): Json<Value>,
-) -> Result<([(HeaderName, String); 1], axum::Json<History>), Problem> {
-    let (session, scope) = entered(&viewer, &site.store, id).await?;
-    seen(&headers, &session)?;
+) -> Result<([(HeaderName, String); 1], axum::Json<HistoryJson>), Problem> {
+    let (session, scope) = find_session(&viewer, &site.store, id).await?;
+    check_if_match(&headers, &session)?;
     site.importer(&viewer).replace_history(&session, &scope, &body).await?;
     site.turns.changed(&session.conversation);
     sweep(&site).await;
-    let (now, _) = entered(&viewer, &site.store, id).await?;
-    let (_, history) = history::read(&site, &now, &history::Wanted::all()).await?;
-    Ok((state_after(&session), history))
+    let (replaced, _) = find_session(&viewer, &site.store, id).await?;
+    let (_, history) = load_history(&site, &replaced, &HistoryQuery::all()).await?;
+    Ok((etag_after_change(&session), history))
 }
 
 impl From<ImportError> for Problem {
     fn from(error: ImportError) -> Self {
         match error {
-            ImportError::Invalid(errors) => Self::all_wrong(errors.into_iter().map(Wrong::from).collect()),
+            ImportError::Invalid(errors) => {
+                Self::invalid_fields(errors.into_iter().map(InvalidField::from).collect())
+            }
             ImportError::Unreadable(detail) => Self::invalid(detail),
             ImportError::Missing => Self::not_found("session"),
-            ImportError::Stale => stale(),
+            ImportError::Stale => stale_history(),
             ImportError::Busy => {
                 let detail = "A turn of this session waits or runs. Cancel it, or try again when it is over.";
                 Self::new(StatusCode::CONFLICT, detail)
@@ -134,7 +136,7 @@ impl From<ImportError> for Problem {
             ImportError::Store(error) => error.into(),
             ImportError::Attachment(error) => error.into(),
             ImportError::Render(error) => error.into(),
-            ImportError::Json(error) => Self::ours("an import", &error),
+            ImportError::Json(error) => Self::unavailable("import", &error),
         }
     }
 }
@@ -147,22 +149,23 @@ impl Site {
 
 #[derive(ToSchema)]
 #[allow(dead_code)]
-pub struct Archive {
-    /// What `export` gave: a zip with the files, or JSON whose files are still here.
+#[schema(as = Archive)]
+pub struct ImportForm {
+    /// An export: a zip with the files, or JSON whose files are still stored here.
     #[schema(value_type = String, format = Binary)]
     file: Vec<u8>,
 }
 
-/// Makes a session of an export: the same conversation, with its files, under new ids.
+/// Creates a session from an export: the same messages and files, under new ids.
 #[utoipa::path(post, path = "/sessions/import", operation_id = "import_session", tag = "sessions",
-    request_body(content = Archive, content_type = "multipart/form-data"),
-    responses((status = 201, body = One), Usual, Reading))]
+    request_body(content = ImportForm, content_type = "multipart/form-data"),
+    responses((status = 201, body = SessionResult), CommonProblems, BodyProblems))]
 pub async fn import_session(
     viewer: Viewer,
     State(site): State<Arc<Site>>,
     form: Result<Multipart, MultipartRejection>,
-) -> Result<(StatusCode, axum::Json<One>), Problem> {
-    let file = only_file(form).await?;
+) -> Result<(StatusCode, axum::Json<SessionResult>), Problem> {
+    let file = read_only_file(form).await?;
     let session = site.importer(&viewer).import_session(file.bytes).await?;
-    Ok((StatusCode::CREATED, One::of(session)))
+    Ok((StatusCode::CREATED, SessionResult::of(session)))
 }

@@ -1,4 +1,4 @@
-//! The history API: one file per resource, and the document that describes them, generated from the same code.
+//! The HTTP API: one file per resource. The OpenAPI document is generated from the same code.
 
 mod annotations;
 mod attachments;
@@ -6,7 +6,7 @@ mod events;
 mod export;
 mod history;
 mod import;
-pub mod messages;
+mod messages;
 mod sessions;
 mod tokens;
 
@@ -30,18 +30,18 @@ use utoipa_axum::{router::OpenApiRouter, routes};
                    machine's own page nobody need log in; elsewhere send `Authorization: Bearer` with an API token. \
                    Every failure is a problem (RFC 9457)."
 ))]
-struct Described;
+struct ApiDocument;
 
-/// What a request without files may hold; an imported history is the largest.
-const LARGEST_JSON: usize = 16 << 20;
-/// Files of the largest size in one message: more are sent as uploads of their own first.
-const LARGE_FILES: u64 = 10;
-/// What a form holds beside its files.
-const FORM: u64 = 1 << 20;
+/// The body limit of requests without files; an imported history is the largest.
+const MAX_JSON_BYTES: usize = 16 << 20;
+/// The body limit of a form, in files of the maximal size. More files are uploaded one by one first.
+const MAX_FORM_FILES: u64 = 10;
+/// Room in a form for everything but the files.
+const FORM_OVERHEAD_BYTES: u64 = 1 << 20;
 
-/// All routes of the API, and their description.
+/// All routes of the API and their OpenAPI document.
 pub fn routes(limits: Limits) -> (Router<Arc<Site>>, Document) {
-    let mut description = Described::openapi();
+    let mut description = ApiDocument::openapi();
     let (name, schema) = problem::schema();
     let components = description.components.get_or_insert_default();
     components.schemas.insert(name, schema);
@@ -49,30 +49,30 @@ pub fn routes(limits: Limits) -> (Router<Arc<Site>>, Document) {
     components.add_security_scheme("token", SecurityScheme::Http(token));
     let cookie = ApiKey::Cookie(ApiKeyValue::new("photothread"));
     components.add_security_scheme("login", SecurityScheme::ApiKey(cookie));
-    let nothing = SecurityRequirement::default();
+    let no_login = SecurityRequirement::default();
     let one_of = ["token", "login"].map(|name| SecurityRequirement::new(name, [""; 0]));
-    description.security = Some(one_of.into_iter().chain([nothing]).collect());
-    let files = |most: u64| {
-        let bytes = limits.max_file_bytes.saturating_mul(most).saturating_add(FORM);
+    description.security = Some(one_of.into_iter().chain([no_login]).collect());
+    let form_limit = |max_files: u64| {
+        let bytes = limits.max_file_bytes.saturating_mul(max_files).saturating_add(FORM_OVERHEAD_BYTES);
         DefaultBodyLimit::max(usize::try_from(bytes).unwrap_or(usize::MAX))
     };
     OpenApiRouter::with_openapi(description)
         .routes(routes!(sessions::list, sessions::create))
         .routes(routes!(sessions::show, sessions::rename, sessions::delete))
         .routes(routes!(sessions::metadata))
-        .routes(routes!(history::show, import::replace))
-        .routes(routes!(annotations::change))
-        .routes(routes!(annotations::refs))
-        .routes(routes!(export::export))
+        .routes(routes!(history::show, import::replace_history))
+        .routes(routes!(annotations::annotate))
+        .routes(routes!(annotations::list_references))
+        .routes(routes!(export::export_session))
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::revoke))
         .routes(routes!(messages::cancel))
         .routes(routes!(events::watch))
-        .routes(routes!(attachments::bytes, attachments::delete))
+        .routes(routes!(attachments::download, attachments::delete))
         .routes(routes!(attachments::metadata))
-        .layer(DefaultBodyLimit::max(LARGEST_JSON))
-        .merge(OpenApiRouter::new().routes(routes!(messages::send)).layer(files(LARGE_FILES)))
-        .merge(OpenApiRouter::new().routes(routes!(attachments::upload)).layer(files(1)))
-        .merge(OpenApiRouter::new().routes(routes!(import::import_session)).layer(files(LARGE_FILES)))
+        .layer(DefaultBodyLimit::max(MAX_JSON_BYTES))
+        .merge(OpenApiRouter::new().routes(routes!(messages::send)).layer(form_limit(MAX_FORM_FILES)))
+        .merge(OpenApiRouter::new().routes(routes!(attachments::upload)).layer(form_limit(1)))
+        .merge(OpenApiRouter::new().routes(routes!(import::import_session)).layer(form_limit(MAX_FORM_FILES)))
         .split_for_parts()
 }

@@ -1,16 +1,16 @@
-//! API tokens: what programs show instead of a login. Made once, shown once, revoked at any time.
+//! API tokens: create, list, revoke. The secret of a token is shown only once.
 
-use super::sessions::Done;
+use super::sessions::Confirmation;
 use crate::{
     access::Viewer,
     domain::TokenId,
     store::ApiToken,
     web::{
         Site,
+        auth::Identity,
         extract::{Object, Path},
-        problem::{Problem, Reading, Usual},
-        says,
-        viewer::Arrival,
+        messages,
+        problem::{BodyProblems, CommonProblems, Problem},
     },
 };
 use axum::{extract::State, http::StatusCode};
@@ -20,19 +20,20 @@ use std::sync::Arc;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-const LONGEST_NAME: usize = 100;
+const MAX_NAME_CHARS: usize = 100;
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Token {
+#[schema(as = Token)]
+pub struct TokenJson {
     token_id: Uuid,
     name: String,
     created_at: DateTime<Utc>,
-    /// To the minute; null if it never was.
+    /// To the minute; null if it was never used.
     last_used_at: Option<DateTime<Utc>>,
 }
 
-impl From<ApiToken> for Token {
+impl From<ApiToken> for TokenJson {
     fn from(token: ApiToken) -> Self {
         Self {
             token_id: token.token_id.0,
@@ -44,15 +45,17 @@ impl From<ApiToken> for Token {
 }
 
 #[derive(Serialize, ToSchema)]
-pub struct Tokens {
+#[schema(as = Tokens)]
+pub struct TokenList {
     success: bool,
-    tokens: Vec<Token>,
+    tokens: Vec<TokenJson>,
 }
 
 #[derive(Serialize, ToSchema)]
-pub struct MadeToken {
+#[schema(as = MadeToken)]
+pub struct CreatedToken {
     success: bool,
-    token: Token,
+    token: TokenJson,
     /// What a program sends as `Authorization: Bearer`. It is shown only here and only now.
     #[schema(example = "pt_…")]
     secret: String,
@@ -66,43 +69,43 @@ pub struct NewToken {
     name: String,
 }
 
-/// Your API tokens, oldest first. What they are is not told again.
-#[utoipa::path(get, path = "/tokens", operation_id = "list_tokens", tag = "tokens", responses((status = 200, body = Tokens), Usual))]
-pub async fn list(viewer: Viewer, State(site): State<Arc<Site>>) -> Result<axum::Json<Tokens>, Problem> {
+/// Your API tokens, oldest first. Their secrets are not shown again.
+#[utoipa::path(get, path = "/tokens", operation_id = "list_tokens", tag = "tokens", responses((status = 200, body = TokenList), CommonProblems))]
+pub async fn list(viewer: Viewer, State(site): State<Arc<Site>>) -> Result<axum::Json<TokenList>, Problem> {
     let tokens = site.store.api_tokens(&viewer.user).await?;
-    Ok(axum::Json(Tokens { success: true, tokens: tokens.into_iter().map(Token::from).collect() }))
+    Ok(axum::Json(TokenList { success: true, tokens: tokens.into_iter().map(TokenJson::from).collect() }))
 }
 
-/// Makes an API token. Only a person can: a token cannot make another.
+/// Creates an API token. Only a logged-in person can: a token cannot create another.
 #[utoipa::path(post, path = "/tokens", operation_id = "make_token", tag = "tokens", request_body = NewToken,
-    responses((status = 201, body = MadeToken), Usual, Reading))]
+    responses((status = 201, body = CreatedToken), CommonProblems, BodyProblems))]
 pub async fn create(
-    arrival: Arrival,
+    identity: Identity,
     State(site): State<Arc<Site>>,
     Object(new): Object<NewToken>,
-) -> Result<(StatusCode, axum::Json<MadeToken>), Problem> {
-    if arrival.is_program() {
-        return Err(Problem::new(StatusCode::FORBIDDEN, says::TOKENS_MAKE_NO_TOKENS));
+) -> Result<(StatusCode, axum::Json<CreatedToken>), Problem> {
+    if identity.is_program() {
+        return Err(Problem::new(StatusCode::FORBIDDEN, messages::TOKENS_MAKE_NO_TOKENS));
     }
     let name = new.name.trim();
-    if !(1..=LONGEST_NAME).contains(&name.chars().count()) {
-        return Err(Problem::invalid(format!("name must have 1 to {LONGEST_NAME} characters.")));
+    if !(1..=MAX_NAME_CHARS).contains(&name.chars().count()) {
+        return Err(Problem::invalid(format!("name must have 1 to {MAX_NAME_CHARS} characters.")));
     }
-    let made = site.door.make_token(&arrival.viewer.user, name, Utc::now()).await?;
-    let (token, secret) = made.ok_or_else(|| Problem::invalid(says::TOO_MANY_TOKENS))?;
-    Ok((StatusCode::CREATED, axum::Json(MadeToken { success: true, token: token.into(), secret })))
+    let created = site.logins.create_token(&identity.viewer.user, name, Utc::now()).await?;
+    let (token, secret) = created.ok_or_else(|| Problem::invalid(messages::TOO_MANY_TOKENS))?;
+    Ok((StatusCode::CREATED, axum::Json(CreatedToken { success: true, token: token.into(), secret })))
 }
 
-/// Revokes an API token: from now on it opens nothing.
+/// Revokes an API token.
 #[utoipa::path(delete, path = "/tokens/{token_id}", operation_id = "revoke_token", tag = "tokens", params(("token_id" = Uuid, Path)),
-    responses((status = 200, body = Done), Usual))]
+    responses((status = 200, body = Confirmation), CommonProblems))]
 pub async fn revoke(
     viewer: Viewer,
     State(site): State<Arc<Site>>,
     Path(id): Path<Uuid>,
-) -> Result<axum::Json<Done>, Problem> {
+) -> Result<axum::Json<Confirmation>, Problem> {
     match site.store.revoke_api_token(&viewer.user, TokenId(id)).await? {
-        true => Ok(Done::saying("Token revoked")),
+        true => Ok(Confirmation::of("Token revoked")),
         false => Err(Problem::not_found("token")),
     }
 }

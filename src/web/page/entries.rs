@@ -1,10 +1,10 @@
-//! Rows of the history → entries as shown: an album is one, and so is an answer with all that was done for it. Pure;
-//! what it needs from the store is in the `Window`.
+//! Rows of the history → entries as the page shows them. An album is one entry, and so is an answer with its tool calls.
+//! Pure: everything from the store is in the `Window`.
 
 use super::{
-    files::{Album, Doc, Strip, album, docs, is_picture, strip},
-    steps::{Hood, Pill, hood, pills},
-    window::Window,
+    files::{Album, Doc, EditStrip, build_album, build_strip, is_picture, list_docs},
+    steps::{Pill, TurnDetails, pills, turn_details},
+    window::{Window, is_step},
 };
 use crate::{
     access::{Standing, Viewer},
@@ -14,62 +14,62 @@ use crate::{
 };
 use chrono::{DateTime, Local, NaiveDate, Utc};
 
-/// One message as shown.
-pub struct Entry {
-    /// Stays the same while it grows: what the browser finds it by.
+/// One message as the page shows it.
+pub struct PageEntry {
+    /// The id of its element. It stays the same while an answer grows.
     pub key: String,
     pub id: i64,
     pub turn: Option<TurnId>,
-    /// The person who wrote it; none if the agent did.
+    /// The author; none for the agent.
     pub author: Option<Author>,
-    /// What a person wrote, as they wrote it.
+    /// The text of a person.
     pub words: String,
-    /// What the agent wrote, as HTML.
+    /// The text of the agent, as HTML.
     pub answer: String,
-    /// What it replies to.
-    pub pointed: Option<Pointed>,
-    pub when: When,
-    /// On the first of a day.
+    /// The message that it replies to.
+    pub pointed: Option<QuotedMessage>,
+    pub when: EntryTime,
+    /// The name of the day, on the first entry of the day.
     pub day: Option<String>,
     pub album: Album,
     pub docs: Vec<Doc>,
-    pub strip: Option<Strip>,
+    pub strip: Option<EditStrip>,
     pub pills: Vec<Pill>,
-    pub hood: Option<Hood>,
+    pub hood: Option<TurnDetails>,
     pub notes: Vec<String>,
-    pub state: State,
+    pub state: EntryState,
     pub tags: Vec<String>,
-    pub refs: Vec<Source>,
+    pub refs: Vec<EntrySource>,
     carried: Vec<(i64, AttachmentId)>,
     album_id: Option<String>,
 }
 
-/// A person, as whoever reads this page knows them.
+/// The author of a message, as named to the viewer.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Author {
     pub name: String,
-    /// Where several people talk, everybody sees who said what; elsewhere only a screen reader needs it.
+    /// Shown in groups; in other chats only for screen readers.
     pub in_sight: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    Whole,
-    /// The turn ended in an apology.
+pub enum EntryState {
+    Complete,
+    /// The turn ended with an error message.
     Failed,
-    /// Steps without an answer, so far.
+    /// Steps without an answer; the turn still runs.
     Running,
-    /// Steps without an answer, for ever.
+    /// Steps without an answer; the turn was stopped.
     Stopped,
 }
 
-pub struct When {
+pub struct EntryTime {
     pub iso: String,
     pub clock: String,
     pub date: NaiveDate,
 }
 
-impl When {
+impl EntryTime {
     pub fn of(time: DateTime<Utc>) -> Self {
         let local = time.with_timezone(&Local);
         Self { iso: time.to_rfc3339(), clock: local.format("%H:%M").to_string(), date: local.date_naive() }
@@ -86,43 +86,43 @@ impl When {
     }
 }
 
-/// A message someone points at.
-pub struct Pointed {
+/// A message that another one replies to.
+pub struct QuotedMessage {
     pub message: i64,
     pub file: Option<AttachmentId>,
     pub text: String,
 }
 
-/// Something an answer rests on.
-pub struct Source {
+/// A reference of a message.
+pub struct EntrySource {
     pub title: String,
-    /// Where a click leads; our own files and turns lead to themselves.
+    /// The link target; files and turns link to themselves.
     pub href: Option<String>,
-    /// It leads away from here.
+    /// The link leads to another site.
     pub away: bool,
-    /// The picture itself, if that is what it is.
+    /// The picture, if the reference is to one.
     pub picture: Option<AttachmentId>,
-    /// Not, if the entry shows it anyway.
+    /// False if the entry already shows the file.
     pub shown: bool,
-    /// All of it, for whoever changes it.
+    /// The whole reference, for the editor.
     pub json: String,
 }
 
-const LONGEST_QUOTE: usize = 90;
+const MAX_QUOTE_CHARS: usize = 90;
 
-pub fn entries(window: &Window, viewer: &Viewer) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
+pub fn build_entries(window: &Window, viewer: &Viewer) -> Vec<PageEntry> {
+    let mut entries: Vec<PageEntry> = Vec::new();
     for message in &window.rows {
         let next = match (message.role, message.turn_id) {
-            (Role::User, _) => person(window, message, viewer),
-            (Role::Assistant, _) if message.tool_calls.is_empty() => answer(window, message),
+            (Role::User, _) => user_entry(window, message, viewer),
+            (Role::Assistant, _) if message.tool_calls.is_empty() => answer_entry(window, message),
             (_, Some(turn)) if is_first_of_open_turn(window, message, turn) => {
-                unfinished(window, message, turn)
+                unanswered_entry(window, message, turn)
             }
             _ => continue,
         };
         match entries.last_mut() {
-            Some(whole) if next.album_id.is_some() && whole.album_id == next.album_id => whole.take_in(next),
+            Some(album) if next.album_id.is_some() && album.album_id == next.album_id => album.append(next),
             _ => entries.push(next),
         }
     }
@@ -132,18 +132,18 @@ pub fn entries(window: &Window, viewer: &Viewer) -> Vec<Entry> {
             day = Some(entry.when.date);
             entry.day = Some(entry.when.day_name());
         }
-        entry.album = album(window, &entry.carried);
-        entry.docs = docs(window, &entry.carried);
+        entry.album = build_album(window, &entry.carried);
+        entry.docs = list_docs(window, &entry.carried);
     }
     entries
 }
 
-fn sources(window: &Window, message: &Message) -> Vec<Source> {
+fn sources(window: &Window, message: &Message) -> Vec<EntrySource> {
     message.refs.iter().map(|reference| source(window, message, reference)).collect()
 }
 
-/// What refers to a file that is in sight anyway, and says no more than its name, is kept but not shown again.
-fn source(window: &Window, message: &Message, reference: &Reference) -> Source {
+/// A reference to a file that the entry shows anyway, titled only with its name, is not shown again.
+fn source(window: &Window, message: &Message, reference: &Reference) -> EntrySource {
     let url = reference.url.as_str();
     let file = url.strip_prefix("attachment:").and_then(|id| id.parse::<AttachmentId>().ok());
     let turn = url.strip_prefix("turn:").and_then(|id| id.parse::<TurnId>().ok());
@@ -157,14 +157,14 @@ fn source(window: &Window, message: &Message, reference: &Reference) -> Source {
     };
     let title = reference.title.clone().filter(|title| !title.trim().is_empty());
     let named = known.map(|file| file.filename.clone());
-    let says_more = title.is_some() && known.is_none_or(|file| title != name_as_title(file));
-    let otherwise = || match turn {
+    let has_own_title = title.is_some() && known.is_none_or(|file| title != default_title(file));
+    let fallback = || match turn {
         Some(_) => "an earlier answer".to_owned(),
         None => url.trim_start_matches("https://").trim_start_matches("http://").to_owned(),
     };
-    Source {
-        shown: says_more || !file.is_some_and(|id| in_sight(window, message, id)),
-        title: title.or(named).unwrap_or_else(otherwise),
+    EntrySource {
+        shown: has_own_title || !file.is_some_and(|id| is_visible(window, message, id)),
+        title: title.or(named).unwrap_or_else(fallback),
         href,
         away,
         picture: known.filter(|file| is_picture(file)).map(|file| file.attachment_id),
@@ -172,13 +172,13 @@ fn source(window: &Window, message: &Message, reference: &Reference) -> Source {
     }
 }
 
-/// The title that a reference to this file has if nobody gave it another.
-fn name_as_title(file: &Attachment) -> Option<String> {
+/// The default title of a reference to this file.
+fn default_title(file: &Attachment) -> Option<String> {
     Reference::to_file(file.attachment_id, &file.filename, "").title
 }
 
-/// A file that the entry shows, that was made on the way to it, or that one of these was made from.
-fn in_sight(window: &Window, message: &Message, id: AttachmentId) -> bool {
+/// Whether the entry shows this file: as its own, as a result of its steps, or as a parent of one of these.
+fn is_visible(window: &Window, message: &Message, id: AttachmentId) -> bool {
     let made_from = |of: &AttachmentId| window.files.get(of).is_some_and(|file| file.parents.contains(&id));
     let steps = steps(window, message.turn_id);
     let of_turn = || steps.iter().flat_map(|m| m.attachments.iter());
@@ -186,8 +186,8 @@ fn in_sight(window: &Window, message: &Message, id: AttachmentId) -> bool {
         || message.attachments.iter().chain(of_turn()).any(|other| *other == id || made_from(other))
 }
 
-fn blank(message: &Message) -> Entry {
-    Entry {
+fn empty_entry(message: &Message) -> PageEntry {
+    PageEntry {
         key: format!("m{}", message.internal_id),
         id: message.internal_id.0,
         turn: message.turn_id,
@@ -195,7 +195,7 @@ fn blank(message: &Message) -> Entry {
         words: String::new(),
         answer: String::new(),
         pointed: None,
-        when: When::of(message.timestamp),
+        when: EntryTime::of(message.timestamp),
         day: None,
         album: Album::default(),
         docs: Vec::new(),
@@ -203,7 +203,7 @@ fn blank(message: &Message) -> Entry {
         pills: Vec::new(),
         hood: None,
         notes: Vec::new(),
-        state: State::Whole,
+        state: EntryState::Complete,
         tags: message.tags.clone(),
         refs: Vec::new(),
         carried: message.attachments.iter().map(|id| (message.internal_id.0, *id)).collect(),
@@ -212,62 +212,62 @@ fn blank(message: &Message) -> Entry {
 }
 
 fn author(message: &Message, viewer: &Viewer) -> Author {
-    let place = &message.conversation;
-    let telegram = place.interface == InterfaceType::Telegram;
+    let conversation = &message.conversation;
+    let telegram = conversation.interface == InterfaceType::Telegram;
     let name = match &message.user_id {
         Some(user) if *user == viewer.user => "You".to_owned(),
-        // Whoever sees every chat is in none of them, as a rule.
+        // An admin sees chats without being part of them.
         Some(user) if telegram && viewer.standing == Standing::Admin => format!("Person {user}"),
         Some(user) => format!("Somebody (user {user})"),
         None => "Somebody".to_owned(),
     };
     // Telegram's groups have negative ids.
-    Author { name, in_sight: telegram && place.id.starts_with('-') }
+    Author { name, in_sight: telegram && conversation.id.starts_with('-') }
 }
 
-fn person(window: &Window, message: &Message, viewer: &Viewer) -> Entry {
+fn user_entry(window: &Window, message: &Message, viewer: &Viewer) -> PageEntry {
     let target = message.reply.as_ref();
-    Entry {
+    PageEntry {
         author: Some(author(message, viewer)),
         words: markers::said(message),
-        pointed: target.and_then(|to| pointed(window, to.message?.0, to.attachment)),
+        pointed: target.and_then(|to| quoted_message(window, to.message?.0, to.attachment)),
         notes: message.error.clone().into_iter().collect(),
         refs: sources(window, message),
-        ..blank(message)
+        ..empty_entry(message)
     }
 }
 
-fn answer(window: &Window, message: &Message) -> Entry {
+fn answer_entry(window: &Window, message: &Message) -> PageEntry {
     let steps = steps(window, message.turn_id);
-    let state = if message.error.is_some() { State::Failed } else { State::Whole };
-    // In an album the strip would belong to one photo of many; there the lightbox shows it.
-    let only = match message.attachments.as_slice() {
-        [only] => strip(window, *only),
+    let state = if message.error.is_some() { EntryState::Failed } else { EntryState::Complete };
+    // Only for a single picture. For an album, the lightbox shows the strip of each.
+    let edits = match message.attachments.as_slice() {
+        [only] => build_strip(window, *only),
         _ => None,
     };
-    Entry {
+    PageEntry {
         key: message.turn_id.map_or_else(|| format!("m{}", message.internal_id), |turn| format!("t{turn}")),
-        answer: markdown::html(&markers::said(message)),
-        strip: only,
+        answer: markdown::to_html(&markers::said(message)),
+        strip: edits,
         pills: pills(window, &steps),
-        hood: hood(&steps, Some(message)),
+        hood: turn_details(&steps, Some(message)),
         state,
         refs: sources(window, message),
-        ..blank(message)
+        ..empty_entry(message)
     }
 }
 
-/// What was done in a turn that has no answer: it still runs, or was stopped.
-fn unfinished(window: &Window, first: &Message, turn: TurnId) -> Entry {
+/// The steps of a turn without an answer: it still runs, or was stopped.
+fn unanswered_entry(window: &Window, first: &Message, turn: TurnId) -> PageEntry {
     let steps = steps(window, Some(turn));
-    let runs = matches!(window.turns.get(&turn), Some(TurnState::Pending | TurnState::Running));
-    Entry {
+    let is_running = matches!(window.turns.get(&turn), Some(TurnState::Pending | TurnState::Running));
+    PageEntry {
         key: format!("t{turn}"),
         pills: pills(window, &steps),
-        hood: hood(&steps, None),
-        state: if runs { State::Running } else { State::Stopped },
+        hood: turn_details(&steps, None),
+        state: if is_running { EntryState::Running } else { EntryState::Stopped },
         carried: Vec::new(),
-        ..blank(first)
+        ..empty_entry(first)
     }
 }
 
@@ -276,20 +276,15 @@ fn steps(window: &Window, turn: Option<TurnId>) -> Vec<&Message> {
     window.rows.iter().filter(of_turn).collect()
 }
 
-/// A request for tools or the result of one.
-pub fn is_step(message: &Message) -> bool {
-    !message.is_said()
-}
-
 fn is_first_of_open_turn(window: &Window, message: &Message, turn: TurnId) -> bool {
     let mut of_turn = window.rows.iter().filter(|m| m.turn_id == Some(turn));
     let first = of_turn.clone().next().is_some_and(|m| m.internal_id == message.internal_id);
     first && of_turn.all(is_step)
 }
 
-impl Entry {
-    /// Another photo of the same album. The reply was said once, with the first.
-    fn take_in(&mut self, next: Self) {
+impl PageEntry {
+    /// Adds another photo of the same album. Only its first message carries the reply.
+    fn append(&mut self, next: Self) {
         self.words += &next.words;
         self.carried.extend(next.carried);
         self.notes.extend(next.notes);
@@ -300,19 +295,19 @@ impl Entry {
     }
 
     pub fn is_draft(&self) -> bool {
-        self.state == State::Running
+        self.state == EntryState::Running
     }
 
     pub fn is_stopped(&self) -> bool {
-        self.state == State::Stopped
+        self.state == EntryState::Stopped
     }
 
     pub fn is_failed(&self) -> bool {
-        self.state == State::Failed
+        self.state == EntryState::Failed
     }
 }
 
-pub fn pointed(window: &Window, id: i64, file: Option<AttachmentId>) -> Option<Pointed> {
+pub fn quoted_message(window: &Window, id: i64, file: Option<AttachmentId>) -> Option<QuotedMessage> {
     let message = window.message(id)?;
     let file = file.filter(|id| message.attachments.contains(id));
     let only = match message.attachments.as_slice() {
@@ -320,14 +315,14 @@ pub fn pointed(window: &Window, id: i64, file: Option<AttachmentId>) -> Option<P
         _ => None,
     };
     let file = file.or(only).filter(|id| window.files.get(id).is_some_and(is_picture));
-    Some(Pointed { message: id, file, text: quote(message) })
+    Some(QuotedMessage { message: id, file, text: quote(message) })
 }
 
 fn quote(message: &Message) -> String {
     let said = markers::said(message);
     let line = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let mut quoted: String = line.chars().filter(|c| !"*_`#".contains(*c)).take(LONGEST_QUOTE).collect();
-    if quoted.chars().count() == LONGEST_QUOTE {
+    let mut quoted: String = line.chars().filter(|c| !"*_`#".contains(*c)).take(MAX_QUOTE_CHARS).collect();
+    if quoted.chars().count() == MAX_QUOTE_CHARS {
         quoted.push('…');
     }
     quoted
@@ -346,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn you_are_you_and_others_are_not() {
+    fn authors_are_named_for_the_viewer() {
         let member = Viewer { user: UserId("7".into()), standing: Standing::Member };
         let local = Viewer::local();
         let name = |writer: &str, viewer: &Viewer| named(-100, writer, viewer).name;
@@ -357,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_group_shows_who_wrote() {
+    fn only_groups_show_the_author() {
         let viewer = Viewer::local();
         assert!(named(-100, "8", &viewer).in_sight);
         assert!(!named(8, "8", &viewer).in_sight);

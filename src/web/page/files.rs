@@ -1,5 +1,5 @@
-//! What messages carry, as shown: photos in their mosaic, other files as names, and the strip of edits that led to a
-//! picture.
+//! Files of messages as the page shows them: photos in a mosaic, other files as names, and the strip of edits that led
+//! to a picture.
 
 use super::{
     mosaic::{self, Layout},
@@ -11,10 +11,10 @@ use crate::{
 };
 use serde_json::Value;
 
-/// The box in which a photo alone is shown, in pixels of the page.
-const ALONE: (f64, f64) = (460.0, 440.0);
-/// Longer strips would be nobody's memory of what they did; the first and the newest are kept.
-const LONGEST_STRIP: usize = 8;
+/// The largest size of a single photo, in CSS pixels.
+const SINGLE_PHOTO_BOX: (f64, f64) = (460.0, 440.0);
+/// Of a longer strip, the first and the newest steps are shown.
+const MAX_STRIP_STEPS: usize = 8;
 
 /// The pictures of one message or album, in rows.
 #[derive(Default)]
@@ -26,14 +26,14 @@ pub struct Album {
 
 pub struct Picture {
     pub id: AttachmentId,
-    /// The message that carries it, for replies.
+    /// The message that carries it: the target of a reply.
     pub message: i64,
     pub alt: String,
     pub name: String,
-    /// How large it is shown when alone.
+    /// Its size when it is the only one.
     pub width: u32,
     pub height: u32,
-    /// The thumbnail asked for.
+    /// The size of the thumbnail.
     pub view: u32,
     pub ratio: mosaic::Tenths,
     /// "640×480"
@@ -41,6 +41,7 @@ pub struct Picture {
     pub size: String,
 }
 
+/// A file that is not a picture.
 pub struct Doc {
     pub id: AttachmentId,
     pub message: i64,
@@ -49,16 +50,16 @@ pub struct Doc {
     pub kind: String,
 }
 
-/// Original → crop → highlight.
-pub struct Strip {
-    pub steps: Vec<Step>,
+/// The edits that led to a picture: original → crop → highlight.
+pub struct EditStrip {
+    pub steps: Vec<EditStep>,
 }
 
-pub struct Step {
+pub struct EditStep {
     pub id: AttachmentId,
-    /// What made it: "original", "crop".
+    /// The edit that made it: "original", "crop".
     pub name: String,
-    /// The message that carries it, if we know one: a step can be replied to.
+    /// The message that carries it, if any: the target of a reply.
     pub message: Option<i64>,
     pub current: bool,
 }
@@ -67,18 +68,18 @@ pub fn is_picture(file: &Attachment) -> bool {
     file.is_image() && file.width.is_some() && file.height.is_some()
 }
 
-pub fn album(window: &Window, carried: &[(i64, AttachmentId)]) -> Album {
+pub fn build_album(window: &Window, carried: &[(i64, AttachmentId)]) -> Album {
     let pictures: Vec<(i64, &Attachment)> = carried
         .iter()
         .filter_map(|(message, id)| Some((*message, window.files.get(id).filter(|file| is_picture(file))?)))
         .collect();
     let shapes: Vec<(i64, i64)> = pictures.iter().map(|(_, file)| shape(file)).collect();
     let arranged = mosaic::arrange(&shapes);
-    let alone = arranged.layout == Layout::Alone;
+    let is_single = arranged.layout == Layout::Alone;
     let mut left = pictures.iter();
     let rows = arranged.rows.iter().map(|row| {
         let placed = row.iter().zip(&mut left);
-        placed.map(|(ratio, (message, file))| picture(*message, file, *ratio, alone)).collect()
+        placed.map(|(ratio, (message, file))| picture(*message, file, *ratio, is_single)).collect()
     });
     let class = match arranged.layout {
         Layout::Alone => "alone",
@@ -92,9 +93,9 @@ fn shape(file: &Attachment) -> (i64, i64) {
     (file.width.unwrap_or(1).max(1), file.height.unwrap_or(1).max(1))
 }
 
-fn picture(message: i64, file: &Attachment, ratio: mosaic::Tenths, alone: bool) -> Picture {
+fn picture(message: i64, file: &Attachment, ratio: mosaic::Tenths, is_single: bool) -> Picture {
     let (width, height) = shape(file);
-    let (shown_width, shown_height) = fitted(width as f64, height as f64);
+    let (shown_width, shown_height) = fit_into_box(width as f64, height as f64);
     Picture {
         id: file.attachment_id,
         message,
@@ -102,22 +103,22 @@ fn picture(message: i64, file: &Attachment, ratio: mosaic::Tenths, alone: bool) 
         name: file.filename.clone(),
         width: shown_width,
         height: shown_height,
-        view: if alone { 960 } else { 640 },
+        view: if is_single { 960 } else { 640 },
         ratio,
         shape: format!("{width}×{height}"),
         size: size(file.size.unsigned_abs()),
     }
 }
 
-/// Into the box, and never larger than it is, unless it is tiny.
-fn fitted(width: f64, height: f64) -> (u32, u32) {
-    let scale = (ALONE.0 / width).min(ALONE.1 / height);
-    let most = if width.max(height) < 160.0 { 160.0 / width.max(height) } else { 1.0 };
-    let scale = scale.min(most);
+/// Scales down into the box. Only tiny pictures are enlarged.
+fn fit_into_box(width: f64, height: f64) -> (u32, u32) {
+    let scale = (SINGLE_PHOTO_BOX.0 / width).min(SINGLE_PHOTO_BOX.1 / height);
+    let max_scale = if width.max(height) < 160.0 { 160.0 / width.max(height) } else { 1.0 };
+    let scale = scale.min(max_scale);
     (((width * scale).round() as u32).max(1), ((height * scale).round() as u32).max(1))
 }
 
-pub fn docs(window: &Window, carried: &[(i64, AttachmentId)]) -> Vec<Doc> {
+pub fn list_docs(window: &Window, carried: &[(i64, AttachmentId)]) -> Vec<Doc> {
     let others = carried.iter().filter_map(|(message, id)| {
         let file = window.files.get(id).filter(|file| !is_picture(file))?;
         Some(Doc {
@@ -131,37 +132,37 @@ pub fn docs(window: &Window, carried: &[(i64, AttachmentId)]) -> Vec<Doc> {
     others.collect()
 }
 
-/// "PDF", from the name; it is a word on a label, not a promise about the bytes.
+/// The label of a file, such as "PDF", from its name.
 fn kind(file: &Attachment) -> String {
     let ending = file.filename.rsplit_once('.').map_or("file", |(_, ending)| ending);
     ending.chars().filter(char::is_ascii_alphanumeric).take(4).collect::<String>().to_uppercase()
 }
 
-/// The edits that led to a picture, if there were any.
-pub fn strip(window: &Window, id: AttachmentId) -> Option<Strip> {
+/// The strip of a picture; none without edits.
+pub fn build_strip(window: &Window, id: AttachmentId) -> Option<EditStrip> {
     let mut steps = Vec::new();
     let mut at = window.files.get(&id).filter(|file| is_picture(file));
     while let Some(file) = at {
-        if steps.iter().any(|step: &Step| step.id == file.attachment_id) {
+        if steps.iter().any(|step: &EditStep| step.id == file.attachment_id) {
             break;
         }
-        steps.push(Step {
+        steps.push(EditStep {
             id: file.attachment_id,
             name: made_by(file),
             message: window.carriers.get(&file.attachment_id).copied(),
             current: file.attachment_id == id,
         });
-        // Of several parents, as of a collage, none is the one before.
+        // With several parents, as in a collage, there is no single previous step.
         at = match file.parents.as_slice() {
             [only] => window.files.get(only).filter(|file| is_picture(file)),
             _ => None,
         };
     }
     steps.reverse();
-    if steps.len() > LONGEST_STRIP {
-        steps.drain(1..=steps.len() - LONGEST_STRIP);
+    if steps.len() > MAX_STRIP_STEPS {
+        steps.drain(1..=steps.len() - MAX_STRIP_STEPS);
     }
-    (steps.len() > 1).then_some(Strip { steps })
+    (steps.len() > 1).then_some(EditStrip { steps })
 }
 
 fn made_by(file: &Attachment) -> String {
@@ -169,7 +170,7 @@ fn made_by(file: &Attachment) -> String {
     file.recipe.as_ref().map_or_else(|| "original".into(), named)
 }
 
-/// What a person would call this edit: "crop", "sepia".
+/// A readable name of an edit: "crop", "sepia".
 pub fn edit_name(tool: &str, arguments: &Value) -> String {
     match (tool, arguments["filter"].as_str()) {
         ("filter_image", Some(filter)) => filter.replace('_', " "),
@@ -195,16 +196,16 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_photo_alone_fits_its_box_and_is_never_blown_up() {
-        assert_eq!(fitted(4000.0, 3000.0), (460, 345));
-        assert_eq!(fitted(3000.0, 4000.0), (330, 440));
-        assert_eq!(fitted(300.0, 200.0), (300, 200));
-        assert_eq!(fitted(40.0, 20.0), (160, 80), "but a speck is");
-        assert_eq!(fitted(20_000.0, 10.0), (460, 1));
+    fn single_photos_fit_their_box() {
+        assert_eq!(fit_into_box(4000.0, 3000.0), (460, 345));
+        assert_eq!(fit_into_box(3000.0, 4000.0), (330, 440));
+        assert_eq!(fit_into_box(300.0, 200.0), (300, 200));
+        assert_eq!(fit_into_box(40.0, 20.0), (160, 80), "but a speck is");
+        assert_eq!(fit_into_box(20_000.0, 10.0), (460, 1));
     }
 
     #[test]
-    fn edits_have_the_names_people_use() {
+    fn edits_have_readable_names() {
         assert_eq!(edit_name("crop_image", &json!({})), "crop");
         assert_eq!(edit_name("filter_image", &json!({"filter": "sepia"})), "sepia");
         assert_eq!(edit_name("collage_images", &json!(null)), "collage");

@@ -1,21 +1,19 @@
-//! The page: a conversation, the list of all, and a form to go on. Rendered here, all of it; the scripts only put what
-//! is rendered here where it belongs.
+//! The page: a conversation, the list of conversations and a form. All HTML is rendered here; the scripts only insert
+//! it.
 
-mod assets;
+mod calls;
 mod entries;
+mod error;
 mod files;
+mod form;
 mod mosaic;
-mod oops;
 mod sidebar;
 mod steps;
 mod window;
 
-pub use assets::folder;
-pub use oops::Oops;
-
-use super::{Site, post};
+use super::{Site, assets};
 use crate::{
-    access::{Viewer, WayIn},
+    access::{PageAccess, Viewer},
     domain::{AttachmentId, InterfaceType, MessageId, Session, SessionId},
     store::SessionFilter,
 };
@@ -27,51 +25,52 @@ use axum::{
     response::{Html, IntoResponse, Redirect, Response},
     routing::get,
 };
-use entries::{Entry, Pointed, entries, pointed};
-use files::{Strip, strip};
+use entries::{PageEntry, QuotedMessage, build_entries, quoted_message};
+use error::PageError;
+use files::{EditStrip, build_strip};
 use serde::Deserialize;
-use sidebar::{Item, items};
+use sidebar::{SidebarItem, list_items};
 use std::sync::Arc;
-use window::{Part, Window};
+use window::{Window, WindowRange};
 
-/// As many as anybody reads through; the rest comes when asked for.
-const LISTED: i64 = 50;
+/// Conversations per page of the sidebar.
+const LIST_PAGE_SIZE: i64 = 50;
 
 pub fn routes() -> Router<Arc<Site>> {
     Router::new()
         .route("/", get(home))
-        .route("/new", get(welcome).post(post::first_message))
-        .route("/c/{id}", get(conversation).post(post::message))
+        .route("/new", get(new_conversation).post(form::post_first_message))
+        .route("/c/{id}", get(conversation).post(form::post_message))
         .route("/c/{id}/entries", get(some_entries))
-        .route("/c/{id}/strip/{attachment}", get(edits))
+        .route("/c/{id}/strip/{attachment}", get(edit_strip))
         .route("/list", get(list))
         .route("/static/{version}/{*path}", get(assets::serve))
 }
 
 #[derive(Template)]
 #[template(path = "page.html")]
-struct Page {
+struct ConversationPage {
     assets: String,
     scripts: Vec<&'static str>,
     title: String,
     sidebar_open: bool,
-    /// Who is logged in, where people log in.
+    /// The user id of the viewer, if the page has logins.
     login: Option<String>,
-    items: Vec<Item>,
+    items: Vec<SidebarItem>,
     q: String,
-    /// Where the rest of the list begins.
+    /// The offset of the next page of the list.
     more: Option<i64>,
-    here: Option<Here>,
-    /// Where this conversation's forms and links lead.
+    here: Option<CurrentConversation>,
+    /// The path of this conversation.
     base: String,
-    entries: Vec<Entry>,
+    entries: Vec<PageEntry>,
     older: Option<i64>,
     newer: bool,
     last: i64,
-    reply: Option<Pointed>,
+    reply: Option<QuotedMessage>,
 }
 
-struct Here {
+struct CurrentConversation {
     id: SessionId,
     title: String,
     telegram: bool,
@@ -79,31 +78,30 @@ struct Here {
 
 #[derive(Template)]
 #[template(path = "some_entries.html")]
-struct SomeEntries {
+struct EntriesFragment {
     base: String,
-    entries: Vec<Entry>,
+    entries: Vec<PageEntry>,
     older: Option<i64>,
     cut: bool,
 }
 
 #[derive(Template)]
 #[template(path = "strip.html")]
-struct Edits {
+struct StripFragment {
     base: String,
-    strip: Strip,
+    strip: EditStrip,
 }
 
 #[derive(Template)]
 #[template(path = "list.html")]
-struct List {
-    items: Vec<Item>,
+struct ListFragment {
+    items: Vec<SidebarItem>,
     q: String,
     more: Option<i64>,
 }
 
-/// What the list is asked for.
 #[derive(Debug, Default, Deserialize)]
-struct Wanted {
+struct ListQuery {
     #[serde(default)]
     q: String,
     #[serde(default)]
@@ -111,53 +109,58 @@ struct Wanted {
     current: Option<SessionId>,
 }
 
-/// Where in a conversation, and what to reply to.
+/// The position in a conversation, and the message to reply to.
 #[derive(Debug, Default, Deserialize)]
-struct Pointing {
+struct ConversationQuery {
     before: Option<i64>,
     from: Option<i64>,
     reply: Option<i64>,
     file: Option<AttachmentId>,
 }
 
-fn rendered(page: &impl Template) -> Result<Response, Oops> {
-    let html = page.render().map_err(|error| Oops::ours(&error))?;
+fn render(page: &impl Template) -> Result<Response, PageError> {
+    let html = page.render().map_err(|error| PageError::internal(&error))?;
     Ok(([(header::CACHE_CONTROL, "no-store")], Html(html)).into_response())
 }
 
-/// The conversation that was last talked in; a search shows what it finds beside a new one.
+/// Redirects to the newest conversation. A search shows its results beside an empty page.
 async fn home(
     State(site): State<Arc<Site>>,
     viewer: Viewer,
     headers: HeaderMap,
-    Query(wanted): Query<Wanted>,
-) -> Result<Response, Oops> {
-    if wanted.q.trim().is_empty() && wanted.offset == 0 {
-        let newest = site.store.sessions(&viewer.sees(), 1, 0).await?;
+    Query(query): Query<ListQuery>,
+) -> Result<Response, PageError> {
+    if query.q.trim().is_empty() && query.offset == 0 {
+        let newest = site.store.sessions(&viewer.visible_sessions(), 1, 0).await?;
         if let Some(session) = newest.sessions.first() {
             return Ok(Redirect::to(&format!("/c/{}", session.session_id)).into_response());
         }
     }
-    rendered(&blank(&site, &viewer, &headers, &wanted).await?)
+    render(&empty_page(&site, &viewer, &headers, &query).await?)
 }
 
-async fn welcome(
+async fn new_conversation(
     State(site): State<Arc<Site>>,
     viewer: Viewer,
     headers: HeaderMap,
-) -> Result<Response, Oops> {
-    rendered(&blank(&site, &viewer, &headers, &Wanted::default()).await?)
+) -> Result<Response, PageError> {
+    render(&empty_page(&site, &viewer, &headers, &ListQuery::default()).await?)
 }
 
-/// A page without a conversation: the first message begins one.
-async fn blank(site: &Site, viewer: &Viewer, headers: &HeaderMap, wanted: &Wanted) -> Result<Page, Oops> {
-    let List { items, q, more } = listed(site, viewer, wanted).await?;
-    Ok(Page {
+/// A page without a conversation. Posting the first message creates one.
+async fn empty_page(
+    site: &Site,
+    viewer: &Viewer,
+    headers: &HeaderMap,
+    query: &ListQuery,
+) -> Result<ConversationPage, PageError> {
+    let ListFragment { items, q, more } = load_list(site, viewer, query).await?;
+    Ok(ConversationPage {
         assets: assets::folder(),
         scripts: assets::scripts(),
         title: "New conversation".into(),
         sidebar_open: !has_cookie(headers, "sidebar=closed"),
-        login: matches!(site.door.way(), WayIn::Login(_)).then(|| viewer.user.to_string()),
+        login: matches!(site.logins.page_access(), PageAccess::Login(_)).then(|| viewer.user.to_string()),
         items,
         q,
         more,
@@ -181,31 +184,31 @@ async fn conversation(
     viewer: Viewer,
     headers: HeaderMap,
     Path(id): Path<String>,
-    Query(pointing): Query<Pointing>,
-) -> Result<Response, Oops> {
-    let session = visible(&site, &viewer, &id).await?;
-    let part = pointing.before.map_or(Part::Newest, |id| Part::Before(MessageId(id)));
-    let mut window = Window::open(&site.store, &session, part).await?;
-    if let Some(id) = pointing.reply {
-        window.quote(&site.store, &session, id).await?;
+    Query(query): Query<ConversationQuery>,
+) -> Result<Response, PageError> {
+    let session = find_session(&site, &viewer, &id).await?;
+    let range = query.before.map_or(WindowRange::Newest, |id| WindowRange::Before(MessageId(id)));
+    let mut window = Window::load(&site.store, &session, range).await?;
+    if let Some(id) = query.reply {
+        window.load_quoted(&site.store, &session, id).await?;
     }
-    let wanted = Wanted { current: Some(session.session_id), ..Wanted::default() };
+    let list_query = ListQuery { current: Some(session.session_id), ..ListQuery::default() };
     let title = sidebar::title(&session);
-    let here = Here {
+    let here = CurrentConversation {
         id: session.session_id,
         title: title.clone(),
         telegram: session.conversation.interface == InterfaceType::Telegram,
     };
-    rendered(&Page {
+    render(&ConversationPage {
         title,
         here: Some(here),
         base: base(&session),
-        entries: entries(&window, &viewer),
+        entries: build_entries(&window, &viewer),
         older: window.older(),
-        newer: part != Part::Newest,
+        newer: range != WindowRange::Newest,
         last: window.last(),
-        reply: pointing.reply.and_then(|id| pointed(&window, id, pointing.file)),
-        ..blank(&site, &viewer, &headers, &wanted).await?
+        reply: query.reply.and_then(|id| quoted_message(&window, id, query.file)),
+        ..empty_page(&site, &viewer, &headers, &list_query).await?
     })
 }
 
@@ -213,44 +216,44 @@ fn base(session: &Session) -> String {
     format!("/c/{}", session.session_id)
 }
 
-/// A session this person may see; any other looks the same as none.
-async fn visible(site: &Site, viewer: &Viewer, id: &str) -> Result<Session, Oops> {
-    let id: SessionId = id.parse().map_err(|_| Oops::not_found())?;
+/// A session that the viewer may see. Any other is answered like a missing one.
+async fn find_session(site: &Site, viewer: &Viewer, id: &str) -> Result<Session, PageError> {
+    let id: SessionId = id.parse().map_err(|_| PageError::not_found())?;
     let found = viewer.session(&site.store, id).await?;
-    found.map(|(session, _)| session).ok_or_else(Oops::not_found)
+    found.map(|(session, _)| session).ok_or_else(PageError::not_found)
 }
 
 async fn some_entries(
     State(site): State<Arc<Site>>,
     viewer: Viewer,
     Path(id): Path<String>,
-    Query(pointing): Query<Pointing>,
-) -> Result<Response, Oops> {
-    let session = visible(&site, &viewer, &id).await?;
-    let part = match (pointing.from, pointing.before) {
-        (Some(id), _) => Part::From(MessageId(id)),
-        (None, Some(id)) => Part::Before(MessageId(id)),
-        (None, None) => Part::Newest,
+    Query(query): Query<ConversationQuery>,
+) -> Result<Response, PageError> {
+    let session = find_session(&site, &viewer, &id).await?;
+    let range = match (query.from, query.before) {
+        (Some(id), _) => WindowRange::From(MessageId(id)),
+        (None, Some(id)) => WindowRange::Before(MessageId(id)),
+        (None, None) => WindowRange::Newest,
     };
-    let window = Window::open(&site.store, &session, part).await?;
-    rendered(&SomeEntries {
+    let window = Window::load(&site.store, &session, range).await?;
+    render(&EntriesFragment {
         base: base(&session),
-        entries: entries(&window, &viewer),
+        entries: build_entries(&window, &viewer),
         older: window.older(),
         cut: window.is_cut(),
     })
 }
 
-async fn edits(
+async fn edit_strip(
     State(site): State<Arc<Site>>,
     viewer: Viewer,
     Path((id, attachment)): Path<(String, String)>,
-) -> Result<Response, Oops> {
-    let session = visible(&site, &viewer, &id).await?;
-    let attachment: AttachmentId = attachment.parse().map_err(|_| Oops::not_found())?;
-    let window = Window::around(&site.store, &session, attachment).await?;
-    match strip(&window, attachment) {
-        Some(strip) => rendered(&Edits { base: base(&session), strip }),
+) -> Result<Response, PageError> {
+    let session = find_session(&site, &viewer, &id).await?;
+    let attachment: AttachmentId = attachment.parse().map_err(|_| PageError::not_found())?;
+    let window = Window::load_for_strip(&site.store, &session, attachment).await?;
+    match build_strip(&window, attachment) {
+        Some(strip) => render(&StripFragment { base: base(&session), strip }),
         None => Ok(Html("").into_response()),
     }
 }
@@ -258,22 +261,22 @@ async fn edits(
 async fn list(
     State(site): State<Arc<Site>>,
     viewer: Viewer,
-    Query(wanted): Query<Wanted>,
-) -> Result<Response, Oops> {
-    rendered(&listed(&site, &viewer, &wanted).await?)
+    Query(query): Query<ListQuery>,
+) -> Result<Response, PageError> {
+    render(&load_list(&site, &viewer, &query).await?)
 }
 
-async fn listed(site: &Site, viewer: &Viewer, wanted: &Wanted) -> Result<List, Oops> {
-    let q = wanted.q.trim().to_owned();
+async fn load_list(site: &Site, viewer: &Viewer, query: &ListQuery) -> Result<ListFragment, PageError> {
+    let q = query.q.trim().to_owned();
     let words = SessionFilter::words_of(&q);
-    // Signs alone find nothing, rather than everything.
+    // A search without words, only punctuation, finds nothing.
     if !q.is_empty() && words.is_empty() {
-        return Ok(List { items: Vec::new(), q, more: None });
+        return Ok(ListFragment { items: Vec::new(), q, more: None });
     }
-    let filter = SessionFilter { words, ..viewer.sees() };
-    let offset = wanted.offset.max(0);
-    let found = site.store.sessions(&filter, LISTED, offset).await?;
-    let next = offset.saturating_add(LISTED);
+    let filter = SessionFilter { words, ..viewer.visible_sessions() };
+    let offset = query.offset.max(0);
+    let found = site.store.sessions(&filter, LIST_PAGE_SIZE, offset).await?;
+    let next = offset.saturating_add(LIST_PAGE_SIZE);
     let more = (next < found.total).then_some(next);
-    Ok(List { items: items(&found.sessions, wanted.current), q, more })
+    Ok(ListFragment { items: list_items(&found.sessions, query.current), q, more })
 }

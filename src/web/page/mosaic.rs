@@ -1,27 +1,27 @@
-//! How the photos of an album lie beside each other, as Telegram shows them: rows of one height that fill the width,
-//! or one tall photo with the others beside it. Known shapes in, so that nothing jumps when the pictures arrive.
+//! Arranges the photos of an album like Telegram: rows of one height that fill the width, or one tall photo with the
+//! others beside it. Uses the stored sizes, so that the layout is stable while pictures load.
 
-/// Width by height in tenths: the page's policy allows no style of its own on an element, so shapes are classes.
+/// Width / height in tenths. The content policy forbids inline styles, so each ratio is a CSS class.
 pub type Tenths = u32;
 
-const NARROWEST: Tenths = 5;
-const WIDEST: Tenths = 22;
-/// A photo alone in its row of an album is no taller than wide.
-const NARROWEST_ALONE: Tenths = 12;
-const MOST_IN_A_ROW: usize = 4;
-/// More than an album of Telegram's is simply cut into rows.
-const MOST_WEIGHED: usize = 12;
+const MIN_RATIO: Tenths = 5;
+const MAX_RATIO: Tenths = 22;
+/// The only photo of a row is at least this wide.
+const MIN_SINGLE_ROW_RATIO: Tenths = 12;
+const MAX_PER_ROW: usize = 4;
+/// Larger albums are cut into rows of three.
+const MAX_OPTIMIZED: usize = 12;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// One photo keeps its own shape.
+    /// A single photo with its own shape.
     Alone,
     Rows,
-    /// The first on the left, the others in a column on the right.
+    /// The first photo on the left, the others in a column on the right.
     Side,
 }
 
-/// Where each photo goes: the rows in order, each photo with the shape it is given there.
+/// The rows of an album; each photo with its ratio.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mosaic {
     pub layout: Layout,
@@ -29,7 +29,7 @@ pub struct Mosaic {
 }
 
 pub fn arrange(shapes: &[(i64, i64)]) -> Mosaic {
-    let ratios: Vec<Tenths> = shapes.iter().map(|(width, height)| tenths(*width, *height)).collect();
+    let ratios: Vec<Tenths> = shapes.iter().map(|(width, height)| ratio_of(*width, *height)).collect();
     let first = ratios.first().copied().unwrap_or(10);
     let (layout, cuts) = match ratios.len() {
         0 | 1 => (Layout::Alone, vec![ratios.len()]),
@@ -39,29 +39,29 @@ pub fn arrange(shapes: &[(i64, i64)]) -> Mosaic {
         3 => (Layout::Rows, vec![1, 2]),
         4 if first >= 13 => (Layout::Rows, vec![1, 3]),
         4 => (Layout::Rows, vec![2, 2]),
-        count if count > MOST_WEIGHED => (Layout::Rows, in_threes(count)),
-        _ => (Layout::Rows, best(&ratios)),
+        count if count > MAX_OPTIMIZED => (Layout::Rows, rows_of_three(count)),
+        _ => (Layout::Rows, best_rows(&ratios)),
     };
     let mut rest = ratios.as_slice();
     let rows = cuts.into_iter().map(|count| {
         let (row, after) = rest.split_at(count.min(rest.len()));
         rest = after;
         match (layout, row) {
-            (Layout::Rows, [alone]) => vec![(*alone).max(NARROWEST_ALONE)],
+            (Layout::Rows, [alone]) => vec![(*alone).max(MIN_SINGLE_ROW_RATIO)],
             _ => row.to_vec(),
         }
     });
     Mosaic { layout, rows: rows.collect() }
 }
 
-fn tenths(width: i64, height: i64) -> Tenths {
+fn ratio_of(width: i64, height: i64) -> Tenths {
     let ratio = width.max(1) as f64 / height.max(1) as f64;
-    ((ratio * 10.0).round() as Tenths).clamp(NARROWEST, WIDEST)
+    ((ratio * 10.0).round() as Tenths).clamp(MIN_RATIO, MAX_RATIO)
 }
 
-fn in_threes(count: usize) -> Vec<usize> {
+fn rows_of_three(count: usize) -> Vec<usize> {
     let mut rows = vec![3; count / 3];
-    // A last photo alone would be as large as three.
+    // A single last photo would be as large as three.
     match count % 3 {
         1 => {
             rows.pop();
@@ -73,29 +73,30 @@ fn in_threes(count: usize) -> Vec<usize> {
     rows
 }
 
-/// Of all ways to cut an album into rows, the one whose whole is nearest to a pleasant shape.
-fn best(ratios: &[Tenths]) -> Vec<usize> {
+/// The division into rows with the lowest cost.
+fn best_rows(ratios: &[Tenths]) -> Vec<usize> {
     let mut ways = Vec::new();
-    cut(ratios.len(), &mut Vec::new(), &mut ways);
+    divide(ratios.len(), &mut Vec::new(), &mut ways);
     ways.into_iter()
-        .min_by(|a, b| strain(ratios, a).total_cmp(&strain(ratios, b)))
-        .unwrap_or_else(|| in_threes(ratios.len()))
+        .min_by(|a, b| cost(ratios, a).total_cmp(&cost(ratios, b)))
+        .unwrap_or_else(|| rows_of_three(ratios.len()))
 }
 
-fn cut(left: usize, so_far: &mut Vec<usize>, ways: &mut Vec<Vec<usize>>) {
+fn divide(left: usize, so_far: &mut Vec<usize>, ways: &mut Vec<Vec<usize>>) {
     if left == 0 {
         ways.push(so_far.clone());
         return;
     }
-    for count in 1..=left.min(MOST_IN_A_ROW) {
+    for count in 1..=left.min(MAX_PER_ROW) {
         so_far.push(count);
-        cut(left - count, so_far, ways);
+        divide(left - count, so_far, ways);
         so_far.pop();
     }
 }
 
-/// How far a cut is from the shape of an album, and from rows of about one height, the largest on top.
-fn strain(ratios: &[Tenths], rows: &[usize]) -> f64 {
+/// The cost of a division: distance from the ideal album height, uneven rows, short rows below long ones, and rows with
+/// one photo.
+fn cost(ratios: &[Tenths], rows: &[usize]) -> f64 {
     let mut rest = ratios;
     let heights: Vec<f64> = rows
         .iter()
@@ -103,7 +104,7 @@ fn strain(ratios: &[Tenths], rows: &[usize]) -> f64 {
             let (row, after) = rest.split_at(*count);
             rest = after;
             let sum: Tenths = row.iter().sum();
-            10.0 / f64::from(if row.len() == 1 { sum.max(NARROWEST_ALONE) } else { sum })
+            10.0 / f64::from(if row.len() == 1 { sum.max(MIN_SINGLE_ROW_RATIO) } else { sum })
         })
         .collect();
     let whole: f64 = heights.iter().sum();
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn few_photos_lie_as_in_telegram() {
+    fn small_albums_are_arranged_as_in_telegram() {
         let (wide, tall, square) = ((1600, 900), (900, 1600), (100, 100));
         assert_eq!(counts(&[wide]), (Layout::Alone, vec![1]));
         assert_eq!(counts(&[wide, wide]), (Layout::Rows, vec![1, 1]));
@@ -140,14 +141,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_photo_has_one_place_and_a_shape_the_style_knows(
+        fn every_photo_is_placed_once_with_a_known_ratio(
             shapes in proptest::collection::vec((0..5000i64, 0..5000i64), 0..16)
         ) {
             let mosaic = arrange(&shapes);
             let placed: Vec<Tenths> = mosaic.rows.concat();
             prop_assert_eq!(placed.len(), shapes.len());
-            prop_assert!(placed.iter().all(|ratio| (NARROWEST..=WIDEST).contains(ratio)));
-            prop_assert!(mosaic.rows.iter().all(|row| row.len() <= MOST_IN_A_ROW));
+            prop_assert!(placed.iter().all(|ratio| (MIN_RATIO..=MAX_RATIO).contains(ratio)));
+            prop_assert!(mosaic.rows.iter().all(|row| row.len() <= MAX_PER_ROW));
         }
     }
 }

@@ -1,9 +1,9 @@
-//! The list of conversations as shown beside the chat.
+//! The list of conversations in the sidebar.
 
 use crate::domain::{InterfaceType, Session, SessionId};
 use chrono::{DateTime, Local, Utc};
 
-pub struct Item {
+pub struct SidebarItem {
     pub id: SessionId,
     pub title: String,
     pub count: i64,
@@ -14,12 +14,12 @@ pub struct Item {
     pub current: bool,
 }
 
-const LONGEST_TITLE: usize = 80;
+const MAX_TITLE_CHARS: usize = 80;
 
-pub fn items(sessions: &[Session], current: Option<SessionId>) -> Vec<Item> {
+pub fn list_items(sessions: &[Session], current: Option<SessionId>) -> Vec<SidebarItem> {
     sessions
         .iter()
-        .map(|session| Item {
+        .map(|session| SidebarItem {
             id: session.session_id,
             title: title(session),
             count: session.message_count,
@@ -31,14 +31,14 @@ pub fn items(sessions: &[Session], current: Option<SessionId>) -> Vec<Item> {
         .collect()
 }
 
-/// What a conversation is called: by name, by its first words, or by what it is.
+/// The title of a conversation: its own, its first words, or a generic name.
 pub fn title(session: &Session) -> String {
     let said = [session.title.trim(), session.first_message_preview.trim()];
-    // A first message without words begins with the marker of its photo.
+    // A first message without text starts with the marker of its photo.
     let said = said.into_iter().find(|text| !text.is_empty() && !text.starts_with("[Attachment ID:"));
     match said {
-        Some(text) if text.chars().count() > LONGEST_TITLE => {
-            text.chars().take(LONGEST_TITLE).chain(['…']).collect()
+        Some(text) if text.chars().count() > MAX_TITLE_CHARS => {
+            text.chars().take(MAX_TITLE_CHARS).chain(['…']).collect()
         }
         Some(text) => text.to_owned(),
         None if session.message_count > 0 => "Photos".into(),
@@ -79,12 +79,12 @@ mod tests {
     }
 
     #[test]
-    fn every_conversation_has_a_name() {
+    fn every_conversation_has_a_title() {
         assert_eq!(title(&session("The eagle", "look", 2)), "The eagle");
         assert_eq!(title(&session(" ", "look", 2)), "look");
         assert_eq!(title(&session("", "[Attachment ID: x]", 2)), "Photos");
         assert_eq!(title(&session("", "", 0)), "New conversation");
-        assert_eq!(title(&session(&"é".repeat(300), "", 1)).chars().count(), LONGEST_TITLE + 1);
+        assert_eq!(title(&session(&"é".repeat(300), "", 1)).chars().count(), MAX_TITLE_CHARS + 1);
     }
 
     #[test]

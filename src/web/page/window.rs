@@ -1,56 +1,56 @@
-//! The part of a conversation that is on the page: some rows of its history and what is needed to show them. The only
-//! file of the page that asks the store for messages.
+//! The part of a conversation that the page shows: some rows of its history and everything needed to show them. The
+//! only file of the page that reads messages from the store.
 
-use super::{entries::is_step, steps::asked_for};
+use super::calls::input_attachments;
 use crate::{
     domain::{Attachment, AttachmentId, Message, MessageId, Role, Session, SessionId, TurnId, TurnState},
     store::{Detail, Store, StoreError},
 };
 use std::collections::HashMap;
 
-/// Rows of one page: some forty messages, with the steps between them.
-const PAGE: i64 = 80;
-/// More are never asked for at once.
-const MOST_ROWS: i64 = 1000;
-/// Longer than any album.
-const ALBUM: i64 = 20;
-/// Turns that may have begun before the first row: one at a time runs in a conversation, the others wait.
-const MOST_CUT: usize = 2;
-/// Edits of edits of edits that a strip looks back on.
-const MOST_GENERATIONS: usize = 8;
+/// Rows per page: about forty messages with the steps between them.
+const PAGE_ROWS: i64 = 80;
+/// Rows per read when reading forward.
+const MAX_ROWS: i64 = 1000;
+/// No album has more messages.
+const MAX_ALBUM_ROWS: i64 = 20;
+/// Turns that may have started before the first row: one runs at a time in a conversation.
+const MAX_CUT_TURNS: usize = 2;
+/// Ancestors of a picture that are loaded for its strip of edits.
+const MAX_GENERATIONS: usize = 8;
 
 #[derive(Default)]
 pub struct Window {
-    /// Oldest first, beginning with a whole entry.
+    /// Oldest first; starts with a complete entry.
     pub rows: Vec<Message>,
     pub files: HashMap<AttachmentId, Attachment>,
-    /// The message that carries a file, wherever in the session.
+    /// The message that carries each file, anywhere in the session.
     pub carriers: HashMap<AttachmentId, i64>,
     pub turns: HashMap<TurnId, TurnState>,
     older: Option<i64>,
     quoted: HashMap<i64, Message>,
 }
 
-/// Which rows.
+/// Which rows to load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum WindowRange {
     Newest,
     Before(MessageId),
-    /// The entry of this row, and all after it.
+    /// The entry of this row and everything after it.
     From(MessageId),
 }
 
 impl Window {
-    pub async fn open(store: &Store, session: &Session, part: Part) -> Result<Self, StoreError> {
-        let (rows, older) = rows(store, session.session_id, part).await?;
+    pub async fn load(store: &Store, session: &Session, range: WindowRange) -> Result<Self, StoreError> {
+        let (rows, older) = load_rows(store, session.session_id, range).await?;
         let older = rows.first().map(|m| m.internal_id.0).filter(|_| older);
-        let rows = with_all_steps(store, rows).await?;
+        let rows = add_earlier_steps(store, rows).await?;
         let mut window = Self { rows, older, ..Self::default() };
-        window.find_quoted(store, session).await?;
-        let wanted = window.named_files();
-        window.find_files(store, session, wanted).await?;
-        window.find_carriers(store, session).await?;
-        window.find_turns(store).await?;
+        window.load_all_quoted(store, session).await?;
+        let ids = window.named_files();
+        window.load_files(store, session, ids).await?;
+        window.load_carriers(store, session).await?;
+        window.load_open_turns(store).await?;
         Ok(window)
     }
 
@@ -59,21 +59,25 @@ impl Window {
         here.or_else(|| self.quoted.get(&id))
     }
 
-    /// The first row here, if there are any before it.
+    /// The id of the first row, if there are rows before it.
     pub fn older(&self) -> Option<i64> {
         self.older
     }
 
-    /// There may be more after the last row than could be asked for at once.
+    /// Whether there may be rows after the last one, because of the limit.
     pub fn is_cut(&self) -> bool {
-        self.rows.len() as i64 >= MOST_ROWS
+        self.rows.len() as i64 >= MAX_ROWS
     }
 
-    /// What is needed to show how a picture came about.
-    pub async fn around(store: &Store, session: &Session, id: AttachmentId) -> Result<Self, StoreError> {
+    /// Loads what the strip of edits of one picture needs.
+    pub async fn load_for_strip(
+        store: &Store,
+        session: &Session,
+        id: AttachmentId,
+    ) -> Result<Self, StoreError> {
         let mut window = Self::default();
-        window.find_files(store, session, vec![id]).await?;
-        window.find_carriers(store, session).await?;
+        window.load_files(store, session, vec![id]).await?;
+        window.load_carriers(store, session).await?;
         Ok(window)
     }
 
@@ -81,28 +85,28 @@ impl Window {
         self.rows.last().map_or(0, |m| m.internal_id.0)
     }
 
-    /// Also messages that are not here, but pointed at.
-    pub async fn quote(&mut self, store: &Store, session: &Session, id: i64) -> Result<(), StoreError> {
+    /// Loads a message that is quoted but not in the window.
+    pub async fn load_quoted(&mut self, store: &Store, session: &Session, id: i64) -> Result<(), StoreError> {
         if self.message(id).is_none() {
             let found = store.message(MessageId(id)).await?;
             if let Some(found) = found.filter(|m| m.conversation == session.conversation) {
-                self.look_up(store, session, found.attachments.clone()).await?;
+                self.load_new_files(store, session, found.attachments.clone()).await?;
                 self.quoted.insert(id, found);
             }
         }
         Ok(())
     }
 
-    async fn find_quoted(&mut self, store: &Store, session: &Session) -> Result<(), StoreError> {
+    async fn load_all_quoted(&mut self, store: &Store, session: &Session) -> Result<(), StoreError> {
         let replies = self.rows.iter().filter_map(|m| m.reply.as_ref()?.message);
         for id in replies.map(|id| id.0).collect::<Vec<_>>() {
-            self.quote(store, session, id).await?;
+            self.load_quoted(store, session, id).await?;
         }
         Ok(())
     }
 
     fn named_files(&self) -> Vec<AttachmentId> {
-        let named = self.rows.iter().flat_map(|m| m.tool_calls.iter().flat_map(asked_for));
+        let named = self.rows.iter().flat_map(|m| m.tool_calls.iter().flat_map(input_attachments));
         let carried = self.rows.iter().flat_map(|m| m.attachments.iter().copied());
         let referred = self.rows.iter().flat_map(|m| &m.refs);
         let referred =
@@ -110,48 +114,48 @@ impl Window {
         carried.chain(named).chain(referred).collect()
     }
 
-    async fn find_files(
+    async fn load_files(
         &mut self,
         store: &Store,
         session: &Session,
-        mut wanted: Vec<AttachmentId>,
+        mut ids: Vec<AttachmentId>,
     ) -> Result<(), StoreError> {
-        for _ in 0..MOST_GENERATIONS {
-            wanted = self.look_up(store, session, wanted).await?;
-            if wanted.is_empty() {
+        for _ in 0..MAX_GENERATIONS {
+            ids = self.load_new_files(store, session, ids).await?;
+            if ids.is_empty() {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Finds files that are not known yet, and tells whose parents are not.
-    async fn look_up(
+    /// Loads the files that are not loaded yet and returns their parents.
+    async fn load_new_files(
         &mut self,
         store: &Store,
         session: &Session,
-        mut wanted: Vec<AttachmentId>,
+        mut ids: Vec<AttachmentId>,
     ) -> Result<Vec<AttachmentId>, StoreError> {
-        wanted.retain(|id| !self.files.contains_key(id));
-        wanted.sort_unstable();
-        wanted.dedup();
-        if wanted.is_empty() {
-            return Ok(wanted);
+        ids.retain(|id| !self.files.contains_key(id));
+        ids.sort_unstable();
+        ids.dedup();
+        if ids.is_empty() {
+            return Ok(ids);
         }
-        let found = store.attachments(&session.conversation, &wanted).await?;
+        let found = store.attachments(&session.conversation, &ids).await?;
         let parents = found.iter().flat_map(|file| file.parents.clone()).collect();
         self.files.extend(found.into_iter().map(|file| (file.attachment_id, file)));
         Ok(parents)
     }
 
-    async fn find_carriers(&mut self, store: &Store, session: &Session) -> Result<(), StoreError> {
+    async fn load_carriers(&mut self, store: &Store, session: &Session) -> Result<(), StoreError> {
         let ids: Vec<AttachmentId> = self.files.keys().copied().collect();
         let found = store.carriers(session.session_id, &ids).await?;
         self.carriers = found.into_iter().map(|(file, message)| (file, message.0)).collect();
         Ok(())
     }
 
-    async fn find_turns(&mut self, store: &Store) -> Result<(), StoreError> {
+    async fn load_open_turns(&mut self, store: &Store) -> Result<(), StoreError> {
         let open: Vec<TurnId> = self.rows.iter().filter(|m| is_step(m)).filter_map(|m| m.turn_id).collect();
         for id in open {
             let answered = self.rows.iter().any(|m| m.turn_id == Some(id) && !is_step(m));
@@ -166,30 +170,39 @@ impl Window {
     }
 }
 
-async fn rows(store: &Store, session: SessionId, part: Part) -> Result<(Vec<Message>, bool), StoreError> {
-    let before = match part {
-        Part::From(id) => return Ok((from_entry(store, session, id).await?, false)),
-        Part::Newest => None,
-        Part::Before(id) => Some(id),
+async fn load_rows(
+    store: &Store,
+    session: SessionId,
+    range: WindowRange,
+) -> Result<(Vec<Message>, bool), StoreError> {
+    let before = match range {
+        WindowRange::From(id) => return Ok((load_from_entry(store, session, id).await?, false)),
+        WindowRange::Newest => None,
+        WindowRange::Before(id) => Some(id),
     };
-    let mut limit = PAGE;
+    let mut limit = PAGE_ROWS;
     loop {
         let mut rows = store.messages_of_session(session, before, Some(limit + 1), Detail::WithTools).await?;
         if (rows.len() as i64) <= limit {
             return Ok((rows, false));
         }
-        if let Some(start) = (1..rows.len()).find(|at| begins_entry(&rows, *at)) {
+        if let Some(start) = (1..rows.len()).find(|at| starts_entry(&rows, *at)) {
             return Ok((rows.split_off(start), true));
         }
-        // One turn longer than a page.
+        // No entry starts on this page: one turn is longer than it.
         limit *= 4;
     }
 }
 
-/// From the beginning of the entry this row belongs to: an album's first photo, a turn's first step.
-async fn from_entry(store: &Store, session: SessionId, id: MessageId) -> Result<Vec<Message>, StoreError> {
-    let after = store.messages_after(session, MessageId(id.0.saturating_sub(1)), MOST_ROWS).await?;
-    let mut before = store.messages_of_session(session, Some(id), Some(ALBUM), Detail::WithTools).await?;
+/// Rows from the start of the entry that this row belongs to: for an album, from its first photo.
+async fn load_from_entry(
+    store: &Store,
+    session: SessionId,
+    id: MessageId,
+) -> Result<Vec<Message>, StoreError> {
+    let after = store.messages_after(session, MessageId(id.0.saturating_sub(1)), MAX_ROWS).await?;
+    let mut before =
+        store.messages_of_session(session, Some(id), Some(MAX_ALBUM_ROWS), Detail::WithTools).await?;
     let album = after.first().and_then(|m| m.album_id.clone());
     let start = before.iter().rposition(|m| album.is_none() || m.album_id != album).map_or(0, |at| at + 1);
     let mut rows = before.split_off(start);
@@ -197,12 +210,12 @@ async fn from_entry(store: &Store, session: SessionId, id: MessageId) -> Result<
     Ok(rows)
 }
 
-/// Steps before the first row belong to the answers after it.
-async fn with_all_steps(store: &Store, rows: Vec<Message>) -> Result<Vec<Message>, StoreError> {
+/// Adds the steps before the first row that belong to answers after it.
+async fn add_earlier_steps(store: &Store, rows: Vec<Message>) -> Result<Vec<Message>, StoreError> {
     let Some(first) = rows.first().map(|m| m.internal_id) else { return Ok(rows) };
     let mut turns: Vec<TurnId> = Vec::new();
     for turn in rows.iter().filter_map(|m| m.turn_id) {
-        if turns.len() < MOST_CUT && !turns.contains(&turn) {
+        if turns.len() < MAX_CUT_TURNS && !turns.contains(&turn) {
             turns.push(turn);
         }
     }
@@ -215,8 +228,13 @@ async fn with_all_steps(store: &Store, rows: Vec<Message>) -> Result<Vec<Message
     Ok(before)
 }
 
-/// A person's message that is not a later photo of an album: nothing of what came before is shown with it.
-fn begins_entry(rows: &[Message], at: usize) -> bool {
+/// Whether a message is a request for tools or the result of one.
+pub fn is_step(message: &Message) -> bool {
+    !message.is_said()
+}
+
+/// Whether a row starts an entry: a user message that is not a later photo of an album.
+fn starts_entry(rows: &[Message], at: usize) -> bool {
     let (before, here) = (&rows[at - 1], &rows[at]);
     here.role == Role::User && !(here.album_id.is_some() && before.album_id == here.album_id)
 }

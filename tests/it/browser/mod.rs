@@ -2,7 +2,7 @@
 //! promises are in the files below.
 
 mod conversations;
-mod door;
+mod login;
 mod looks;
 mod notes;
 mod pictures;

@@ -1,5 +1,5 @@
-//! Bytes for the browser, served so that a hostile file cannot run: whatever could hold a script is only ever saved,
-//! nothing is guessed from content, and even what is shown is in a sandbox. Bytes of an id never change.
+//! Serves file bytes so that a hostile file cannot run: types that may hold a script are only downloaded, browsers must
+//! not sniff, and shown files are sandboxed. Bytes of an id never change, so responses are immutable.
 
 use axum::{
     body::Body,
@@ -9,56 +9,63 @@ use axum::{
 use bytes::Bytes;
 use std::ops::Range;
 
-/// What a browser may show in place. No SVG: it can hold a script.
-const SHOWN: [&str; 5] = ["image/jpeg", "image/png", "image/webp", "image/gif", "image/avif"];
-/// What a browser might run or render as a page of ours.
-const ACTIVE: [&str; 6] = ["html", "svg", "xml", "javascript", "ecmascript", "x-shockwave-flash"];
+/// Types that a browser may show inline. Not SVG: it may hold a script.
+const INLINE_TYPES: [&str; 5] = ["image/jpeg", "image/png", "image/webp", "image/gif", "image/avif"];
+/// Parts of type names that a browser might run or render as a page of this site.
+const ACTIVE_TYPES: [&str; 6] = ["html", "svg", "xml", "javascript", "ecmascript", "x-shockwave-flash"];
 
-/// What is served, and how it is told from others.
-pub struct Content<'a> {
+/// A file to serve.
+pub struct FileContent<'a> {
     pub mime: &'a str,
     pub filename: &'a str,
-    /// With quotation marks.
+    /// Including the quotation marks.
     pub etag: String,
     pub size: u64,
 }
 
-/// What the browser wants of it.
-pub enum Wanted {
-    /// It has it already.
+/// What a conditional or range request asks for.
+pub enum RequestedRange {
+    /// The browser has the file already.
     NotModified,
     All,
     Part(Range<u64>),
-    /// A part that is not there.
-    Beyond,
+    /// A range outside of the file.
+    Unsatisfiable,
 }
 
-impl Content<'_> {
-    pub fn wanted(&self, headers: &HeaderMap) -> Wanted {
+/// Whether the browser may show the file or must save it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Disposition {
+    Inline,
+    Attachment,
+}
+
+impl FileContent<'_> {
+    pub fn requested_range(&self, headers: &HeaderMap) -> RequestedRange {
         let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
         if let Some(known) = text(header::IF_NONE_MATCH)
             && known
                 .split(',')
                 .any(|tag| tag.trim().trim_start_matches("W/") == self.etag || tag.trim() == "*")
         {
-            return Wanted::NotModified;
+            return RequestedRange::NotModified;
         }
-        // A part of something else would be of no use.
+        // If-Range: a range of another version must not be served.
         let same = text(header::IF_RANGE).is_none_or(|tag| tag.trim() == self.etag);
-        match text(header::RANGE).filter(|_| same).and_then(|range| part(range, self.size)) {
-            Some(Ok(range)) => Wanted::Part(range),
-            Some(Err(())) => Wanted::Beyond,
-            None => Wanted::All,
+        match text(header::RANGE).filter(|_| same).and_then(|range| parse_range(range, self.size)) {
+            Some(Ok(range)) => RequestedRange::Part(range),
+            Some(Err(())) => RequestedRange::Unsatisfiable,
+            None => RequestedRange::All,
         }
     }
 
-    /// All or a part of it, with everything a browser should know.
-    pub fn respond(&self, wanted: &Wanted, bytes: Bytes, save: bool) -> Response {
-        let mut response = match wanted {
-            Wanted::NotModified => StatusCode::NOT_MODIFIED.into_response(),
-            Wanted::Beyond => StatusCode::RANGE_NOT_SATISFIABLE.into_response(),
-            Wanted::All => Body::from(bytes).into_response(),
-            Wanted::Part(_) => (StatusCode::PARTIAL_CONTENT, Body::from(bytes)).into_response(),
+    /// The response with these bytes, which must be those of the range.
+    pub fn respond(&self, range: &RequestedRange, bytes: Bytes, disposition: Disposition) -> Response {
+        let mut response = match range {
+            RequestedRange::NotModified => StatusCode::NOT_MODIFIED.into_response(),
+            RequestedRange::Unsatisfiable => StatusCode::RANGE_NOT_SATISFIABLE.into_response(),
+            RequestedRange::All => Body::from(bytes).into_response(),
+            RequestedRange::Part(_) => (StatusCode::PARTIAL_CONTENT, Body::from(bytes)).into_response(),
         };
         let headers = response.headers_mut();
         let mut put = |name, value: String| {
@@ -71,34 +78,34 @@ impl Content<'_> {
         put(header::ACCEPT_RANGES, "bytes".into());
         put(header::CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'; sandbox".into());
         put(header::X_CONTENT_TYPE_OPTIONS, "nosniff".into());
-        match wanted {
-            Wanted::Part(range) => {
+        match range {
+            RequestedRange::Part(range) => {
                 put(header::CONTENT_RANGE, format!("bytes {}-{}/{}", range.start, range.end - 1, self.size));
             }
-            Wanted::Beyond => put(header::CONTENT_RANGE, format!("bytes */{}", self.size)),
-            Wanted::All | Wanted::NotModified => {}
+            RequestedRange::Unsatisfiable => put(header::CONTENT_RANGE, format!("bytes */{}", self.size)),
+            RequestedRange::All | RequestedRange::NotModified => {}
         }
-        if matches!(wanted, Wanted::All | Wanted::Part(_)) {
+        if matches!(range, RequestedRange::All | RequestedRange::Part(_)) {
             put(header::CONTENT_TYPE, safe_type(self.mime).to_owned());
-            if save || !shown(self.mime) {
-                put(header::CONTENT_DISPOSITION, saved_as(self.filename));
+            if disposition == Disposition::Attachment || !is_inline(self.mime) {
+                put(header::CONTENT_DISPOSITION, content_disposition(self.filename));
             }
         }
         response
     }
 }
 
-fn shown(mime: &str) -> bool {
-    SHOWN.contains(&mime) || mime.starts_with("audio/") || mime.starts_with("video/")
+fn is_inline(mime: &str) -> bool {
+    INLINE_TYPES.contains(&mime) || mime.starts_with("audio/") || mime.starts_with("video/")
 }
 
 fn safe_type(mime: &str) -> &str {
-    let active = ACTIVE.iter().any(|kind| mime.contains(kind));
+    let active = ACTIVE_TYPES.iter().any(|kind| mime.contains(kind));
     if active || mime.is_empty() { "application/octet-stream" } else { mime }
 }
 
-/// A name for the browser to save under, in any script (RFC 6266).
-pub fn saved_as(filename: &str) -> String {
+/// A `Content-Disposition` with the filename in any script (RFC 6266).
+pub fn content_disposition(filename: &str) -> String {
     let plain: String = filename
         .chars()
         .map(|c| if c.is_ascii_graphic() && !matches!(c, '"' | '\\') { c } else { '_' })
@@ -113,9 +120,9 @@ pub fn saved_as(filename: &str) -> String {
     format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{exact}")
 }
 
-/// One part, as `bytes=0-99`, `bytes=100-` or `bytes=-100` asks for it. Several parts, or something else altogether, may
-/// be answered with everything.
-fn part(range: &str, size: u64) -> Option<Result<Range<u64>, ()>> {
+/// Parses one range: `bytes=0-99`, `bytes=100-` or `bytes=-100`. None for several ranges or another unit, which may be
+/// answered with the whole file.
+fn parse_range(range: &str, size: u64) -> Option<Result<Range<u64>, ()>> {
     let (from, to) = range.trim().strip_prefix("bytes=")?.split_once('-')?;
     let (from, to) = (from.trim(), to.trim());
     let range = match (from.is_empty(), to.is_empty()) {
@@ -138,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_is_what_was_asked_for_and_never_more_than_there_is() {
+    fn ranges_are_cut_at_the_end_of_the_file() {
         for (asked, expected) in [
             ("bytes=0-0", Some(Ok(0..1))),
             ("bytes=2-5", Some(Ok(2..6))),
@@ -154,25 +161,31 @@ mod tests {
             ("lines=1-2", None),
             ("bytes=a-b", None),
         ] {
-            assert_eq!(part(asked, 10), expected, "{asked}");
+            assert_eq!(parse_range(asked, 10), expected, "{asked}");
         }
     }
 
     #[test]
-    fn what_could_run_is_saved_and_never_shown() {
+    fn active_types_are_never_shown_inline() {
         for mime in
             ["text/html", "image/svg+xml", "application/xhtml+xml", "text/javascript", "application/xml"]
         {
             assert_eq!(safe_type(mime), "application/octet-stream", "{mime}");
-            assert!(!shown(mime), "{mime}");
+            assert!(!is_inline(mime), "{mime}");
         }
         assert_eq!(safe_type("application/pdf"), "application/pdf");
-        assert!(!shown("application/pdf") && shown("image/png") && shown("video/mp4"));
+        assert!(!is_inline("application/pdf") && is_inline("image/png") && is_inline("video/mp4"));
     }
 
     #[test]
-    fn a_name_in_any_script_is_told_and_cannot_break_the_header() {
-        assert_eq!(saved_as("a b.txt"), "attachment; filename=\"a_b.txt\"; filename*=UTF-8''a%20b.txt");
-        assert_eq!(saved_as("é\"\r\n"), "attachment; filename=\"____\"; filename*=UTF-8''%C3%A9%22%0D%0A");
+    fn filenames_are_encoded_and_cannot_break_the_header() {
+        assert_eq!(
+            content_disposition("a b.txt"),
+            "attachment; filename=\"a_b.txt\"; filename*=UTF-8''a%20b.txt"
+        );
+        assert_eq!(
+            content_disposition("é\"\r\n"),
+            "attachment; filename=\"____\"; filename*=UTF-8''%C3%A9%22%0D%0A"
+        );
     }
 }

@@ -4,7 +4,7 @@ use super::{House, Shows, contains, cookie_of};
 use crate::harness::{BotUnderTest, Settings, World, user};
 use chrono::{TimeDelta, Utc};
 use photothread::{
-    access::{Access, Door, WayIn},
+    access::{Access, Logins, PageAccess},
     domain::UserId,
 };
 use reqwest::{
@@ -70,10 +70,10 @@ async fn nothing_that_opens_the_door_is_in_the_database() {
 }
 
 /// A door of the same house, to make links at other times.
-async fn beside(house: &House, settings: &Settings) -> Door {
+async fn beside(house: &House, settings: &Settings) -> Logins {
     let store = settings.store().await;
     let access = Arc::new(Access::open(store.clone(), [], true).await.unwrap());
-    Door::new(store, access, WayIn::Login(house.url.clone()), [])
+    Logins::new(store, access, PageAccess::Login(house.url.clone()), [])
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -83,7 +83,8 @@ async fn a_link_that_is_old_or_forged_tells_to_ask_for_a_new_one() {
     let fresh = house.link(&ann).await;
     let door = beside(&house, &house.settings).await;
     let link_of = async |age: i64| {
-        let link = door.link(&UserId("1001".into()), Utc::now() - TimeDelta::seconds(age)).await.unwrap();
+        let link =
+            door.create_link(&UserId("1001".into()), Utc::now() - TimeDelta::seconds(age)).await.unwrap();
         link.unwrap().strip_prefix(&house.url).unwrap().to_owned()
     };
     let (nearly, old) = (link_of(280).await, link_of(301).await);
@@ -178,7 +179,7 @@ async fn a_login_in_use_is_replaced_every_day() {
     let door = beside(&house, &house.settings).await;
     let ann = UserId("1001".into());
     let yesterday = Utc::now() - TimeDelta::hours(25);
-    let link = door.link(&ann, yesterday).await.unwrap().unwrap();
+    let link = door.create_link(&ann, yesterday).await.unwrap().unwrap();
     let login = door.log_in(link.rsplit('/').next().unwrap(), yesterday).await.unwrap().unwrap();
     let old = Shows::Cookie(format!("photothread={login}"));
     let answer = house.get(&old, "/sessions").await;

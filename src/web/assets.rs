@@ -1,5 +1,5 @@
-//! Style, scripts and pictures of the page itself, built into the binary. Their address holds a hash of them all, so a
-//! browser keeps them for ever and a new version is never mixed with an old one.
+//! Styles, scripts and icons of the page, built into the binary. Their path contains a hash of all of them, so browsers
+//! may cache them forever and never mix two versions.
 
 use axum::{
     extract::Path,
@@ -21,7 +21,7 @@ struct Asset {
 
 macro_rules! assets {
     ($($path:literal: $mime:expr,)*) => {
-        &[$(Asset { path: $path, mime: $mime, bytes: include_bytes!(concat!("../ui/", $path)) },)*]
+        &[$(Asset { path: $path, mime: $mime, bytes: include_bytes!(concat!("ui/", $path)) },)*]
     };
 }
 
@@ -57,12 +57,12 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
     hash.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 });
 
-/// Where the page's files are: `/static/<hash>`.
+/// The path of the assets: `/static/<hash>`.
 pub fn folder() -> String {
     format!("/static/{}", *VERSION)
 }
 
-/// The scripts, so that the browser asks for all of them at once.
+/// All scripts, for preloading.
 pub fn scripts() -> Vec<&'static str> {
     ASSETS.iter().filter(|asset| asset.mime == JS).map(|asset| asset.path).collect()
 }
@@ -71,7 +71,7 @@ pub async fn serve(Path((version, path)): Path<(String, String)>) -> Response {
     let Some(asset) = ASSETS.iter().find(|asset| asset.path == path) else {
         return StatusCode::NOT_FOUND.into_response();
     };
-    // A page of yesterday's program gets today's files, but must not keep them under yesterday's name.
+    // A page of an older version gets the current files, but must not cache them under the old hash.
     let cache = if version == *VERSION { "public, max-age=31536000, immutable" } else { "no-store" };
     let headers = [
         (header::CONTENT_TYPE, asset.mime),

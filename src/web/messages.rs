@@ -1,4 +1,4 @@
-//! Every sentence the web says at its door, to people and to programs: what happened, what can be done.
+//! Texts about login, tokens and refused requests, for people and for programs.
 
 pub const LOG_IN: &str = "Please log in";
 pub const HOW_TO_LOG_IN: &str = "Send /web to the bot on Telegram, in your private chat with it. It answers with a link that logs you in.";

@@ -1,5 +1,5 @@
-//! What a person sends over HTTP becomes history: one message with its words and files, a turn, and, where the
-//! conversation is at home on another interface, an echo there. The same for the API and the page's forms.
+//! Stores a message that was posted over HTTP: one message with its files, a turn and, if the conversation belongs to
+//! another interface, an echo there. Used by the API and by the forms of the page.
 
 use super::{Site, problem::Problem};
 use crate::{
@@ -11,72 +11,79 @@ use crate::{
     },
     store::{Echo, FiledMessage, Filing, WantsTurn},
 };
-use tracing::error;
+use tracing::warn;
 
-/// More than anyone writes, and less than would drown a model.
-const LONGEST: usize = 20_000;
-/// Files one message may carry.
-pub const MOST_FILES: usize = 20;
+/// Longer texts are refused.
+const MAX_TEXT_CHARS: usize = 20_000;
+/// Files per message.
+const MAX_FILES_PER_MESSAGE: usize = 20;
 
+/// A message as it was sent.
 #[derive(Default)]
-pub struct Post {
-    pub words: String,
-    /// New files.
-    pub files: Vec<NewFile>,
-    /// Files that are here already: uploaded before, or of the conversation.
-    pub known: Vec<AttachmentId>,
+pub struct IncomingMessage {
+    pub text: String,
+    pub new_files: Vec<NewFile>,
+    /// Files that are stored already: uploaded before, or part of a conversation.
+    pub known_files: Vec<AttachmentId>,
     pub reply_to: Option<MessageId>,
-    /// The one file of that message that is meant.
+    /// The file of that message that the reply is about.
     pub reply_attachment: Option<AttachmentId>,
 }
 
-pub struct Posted {
+impl IncomingMessage {
+    pub fn is_empty(&self) -> bool {
+        self.text.trim().is_empty() && self.new_files.is_empty() && self.known_files.is_empty()
+    }
+}
+
+pub struct SubmittedMessage {
     pub message: MessageId,
     pub turn: TurnId,
 }
 
-pub async fn post(
+/// Checks and stores the message, and starts its turn.
+pub async fn submit(
     site: &Site,
     viewer: &Viewer,
     (session, scope): (&Session, &Scope),
-    post: Post,
-) -> Result<Posted, Problem> {
-    if post.words.chars().count() > LONGEST {
-        return Err(Problem::invalid(format!("content must have at most {LONGEST} characters.")));
+    incoming: IncomingMessage,
+) -> Result<SubmittedMessage, Problem> {
+    if incoming.text.chars().count() > MAX_TEXT_CHARS {
+        return Err(Problem::invalid(format!("content must have at most {MAX_TEXT_CHARS} characters.")));
     }
-    if post.files.len() + post.known.len() > MOST_FILES {
-        return Err(Problem::invalid(format!("A message carries at most {MOST_FILES} files.")));
+    if incoming.new_files.len() + incoming.known_files.len() > MAX_FILES_PER_MESSAGE {
+        return Err(Problem::invalid(format!("A message carries at most {MAX_FILES_PER_MESSAGE} files.")));
     }
-    let root = answered(site, session, &post).await?;
+    let root = find_reply_target(site, session, &incoming).await?;
     let reply = root.as_ref().map(|message| ReplyTo {
         message: Some(message.internal_id),
-        attachment: post.reply_attachment,
+        attachment: incoming.reply_attachment,
         quote: None,
     });
-    let mut carried = Carried::default();
-    for id in &post.known {
-        carried.take_known(site, viewer, scope, *id).await?;
+    let mut files = MessageFiles::default();
+    for id in &incoming.known_files {
+        files.add_known(site, viewer, scope, *id).await?;
     }
-    for file in post.files {
-        carried.take_new(site, scope, file).await?;
+    for file in incoming.new_files {
+        files.add_new(site, scope, file).await?;
     }
-    if post.words.trim().is_empty() && carried.is_empty() {
+    if incoming.text.trim().is_empty() && files.is_empty() {
         return Err(Problem::invalid("Write something, or add a file."));
     }
-    let commanded = site.routes.commanded(&post.words, "");
+    let commanded = site.routes.commanded(&incoming.text, "");
     let agent_id = site.routes.agent(commanded.as_ref().map(|found| found.agent), root.as_ref());
-    let words = commanded.map_or(post.words.as_str(), |found| found.words).trim().to_owned();
-    let echo = echo(site, scope, &words, &carried, reply.as_ref()).await?;
+    let text = commanded.map_or(incoming.text.as_str(), |found| found.words).trim().to_owned();
+    let echo = plan_echo(site, scope, &text, &files, reply.as_ref()).await?;
     let message = NewMessage {
         user_id: Some(scope.user().clone()),
-        error: (!carried.notes.is_empty()).then(|| carried.notes.join("\n")),
+        error: (!files.notes.is_empty()).then(|| files.notes.join("\n")),
         reply,
-        attachments: carried.known.iter().map(|file| file.attachment_id).collect(),
+        attachments: files.known.iter().map(|file| file.attachment_id).collect(),
         ..NewMessage::new(
             scope.conversation().clone(),
             session.session_id,
             Role::User,
-            markers::with_markers(&words, &carried.ids()),
+            markers::with_markers(&text, &files.ids()),
         )
     };
     let filing = Filing {
@@ -84,28 +91,32 @@ pub async fn post(
         user_id: scope.user().clone(),
         agent_id,
         inbox_ids: Vec::new(),
-        messages: vec![FiledMessage { message, attachments: carried.new }],
+        messages: vec![FiledMessage { message, attachments: files.new }],
         thread_root: root,
         session: Some(session.session_id),
         echo,
         wants_turn: WantsTurn::Yes,
     };
-    let moved: Vec<AttachmentId> = carried.known.iter().map(|file| file.attachment_id).collect();
+    let moved: Vec<AttachmentId> = files.known.iter().map(|file| file.attachment_id).collect();
     let uploads = viewer.uploads();
     site.store.move_attachments(&moved, uploads.conversation(), scope.conversation()).await?;
     let filed = site.store.file(&filing).await?;
     site.turns.changed(scope.conversation());
     site.turns.wake();
     match (filed.messages.first(), filed.turn) {
-        (Some(message), Some(turn)) => Ok(Posted { message: *message, turn }),
-        _ => Err(Problem::ours("a filing", &"neither message nor turn")),
+        (Some(message), Some(turn)) => Ok(SubmittedMessage { message: *message, turn }),
+        _ => Err(Problem::unavailable("store", &"neither message nor turn")),
     }
 }
 
-/// The message replied to, which must be one of this session, and the file one of its own.
-async fn answered(site: &Site, session: &Session, post: &Post) -> Result<Option<Message>, Problem> {
-    let Some(id) = post.reply_to else {
-        return match post.reply_attachment {
+/// The message that is replied to. It must be in this session and carry the file that the reply is about.
+async fn find_reply_target(
+    site: &Site,
+    session: &Session,
+    incoming: &IncomingMessage,
+) -> Result<Option<Message>, Problem> {
+    let Some(id) = incoming.reply_to else {
+        return match incoming.reply_attachment {
             Some(_) => Err(Problem::invalid("reply_attachment needs reply_to, the message that carries it.")),
             None => Ok(None),
         };
@@ -114,7 +125,7 @@ async fn answered(site: &Site, session: &Session, post: &Post) -> Result<Option<
     let Some(message) = message else {
         return Err(Problem::invalid("reply_to is not a message of this session."));
     };
-    match post.reply_attachment {
+    match incoming.reply_attachment {
         Some(file) if !message.attachments.contains(&file) => {
             Err(Problem::invalid("reply_attachment is not a file of the message replied to."))
         }
@@ -122,16 +133,16 @@ async fn answered(site: &Site, session: &Session, post: &Post) -> Result<Option<
     }
 }
 
-/// The files of a message, in order: those that were here, then those that came with it.
+/// The files of a message, in order: known files, then new ones.
 #[derive(Default)]
-struct Carried {
+struct MessageFiles {
     known: Vec<Attachment>,
     new: Vec<Attachment>,
-    /// What the person is told of files that could not be kept.
+    /// Why files could not be stored, for the person who sent them.
     notes: Vec<String>,
 }
 
-impl Carried {
+impl MessageFiles {
     fn is_empty(&self) -> bool {
         self.known.is_empty() && self.new.is_empty() && self.notes.is_empty()
     }
@@ -140,8 +151,8 @@ impl Carried {
         self.known.iter().chain(&self.new).map(|file| file.attachment_id).collect()
     }
 
-    /// A file of the conversation or of the person's uploads is that file; one of theirs from elsewhere is copied.
-    async fn take_known(
+    /// Uses a file of this conversation or of the viewer's uploads as it is; copies a file of another conversation.
+    async fn add_known(
         &mut self,
         site: &Site,
         viewer: &Viewer,
@@ -166,13 +177,13 @@ impl Carried {
         Ok(())
     }
 
-    /// A file that cannot be kept does not cost the others: the person is told.
-    async fn take_new(&mut self, site: &Site, scope: &Scope, file: NewFile) -> Result<(), Problem> {
+    /// Stores a new file. A file that is refused becomes a note; the message and its other files are stored anyway.
+    async fn add_new(&mut self, site: &Site, scope: &Scope, file: NewFile) -> Result<(), Problem> {
         match site.attachments.keep(scope, file).await {
             Ok(kept) => self.new.push(kept),
             Err(error) if error.is_passing() => return Err(error.into()),
             Err(reason) => {
-                error!(%reason, "an upload was not kept");
+                warn!(%reason, op = "store_upload", conversation = %scope.conversation(), "upload refused");
                 self.notes.push(reason.to_string());
             }
         }
@@ -180,26 +191,26 @@ impl Carried {
     }
 }
 
-/// What a chat elsewhere is shown of it.
-async fn echo(
+/// Plans the sends that show the message on the interface of its conversation, if that is not the web.
+async fn plan_echo(
     site: &Site,
     scope: &Scope,
-    words: &str,
-    carried: &Carried,
+    text: &str,
+    files: &MessageFiles,
     reply: Option<&ReplyTo>,
 ) -> Result<Option<Echo>, Problem> {
-    let Some(plan) = site.echoes.get(&scope.conversation().interface) else { return Ok(None) };
+    let Some(plan) = site.echo_planners.get(&scope.conversation().interface) else { return Ok(None) };
     let reply_to = match reply.and_then(|reply| Some((reply.message?, reply.attachment))) {
         Some((message, attachment)) => site.store.shown_as(message, attachment).await?,
         None => None,
     };
     let mut attachments = Vec::new();
-    for file in carried.known.iter().chain(&carried.new) {
+    for file in files.known.iter().chain(&files.new) {
         attachments.push(site.renderer.ensure_stored(file).await?);
     }
-    let answer = Answer { text: words.to_owned(), attachments };
+    let answer = Answer { text: text.to_owned(), attachments };
     Ok(Some(Echo { sends: plan(&answer), reply_to }))
 }
 
-/// How messages of the web are shown on other interfaces.
-pub type Echoes = std::collections::HashMap<InterfaceType, crate::agent::Planner>;
+/// Per interface, plans how a message of the web is shown there.
+pub type EchoPlanners = std::collections::HashMap<InterfaceType, crate::agent::Planner>;

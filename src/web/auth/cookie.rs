@@ -1,19 +1,18 @@
-//! The cookie that a browser shows: its name, how it is set, found and taken away.
+//! The login cookie: reads, sets and clears it.
 
-use super::Site;
-use crate::access::LOGIN_LASTS;
+use crate::{access::LOGIN_LIFETIME, web::Site};
 use axum::http::{HeaderMap, HeaderValue, header};
 
 const NAME: &str = "photothread";
-/// Browsers take a cookie of this name only from this host, over TLS, for the whole site.
+/// Browsers accept a `__Host-` cookie only over TLS, from this host, for the whole site.
 const NAME_OVER_TLS: &str = "__Host-photothread";
 
-fn over_tls(site: &Site) -> bool {
+fn uses_tls(site: &Site) -> bool {
     site.public_url.as_ref().is_some_and(|url| url.scheme() == "https")
 }
 
 fn name(site: &Site) -> &'static str {
-    if over_tls(site) { NAME_OVER_TLS } else { NAME }
+    if uses_tls(site) { NAME_OVER_TLS } else { NAME }
 }
 
 pub fn read<'a>(site: &Site, headers: &'a HeaderMap) -> Option<&'a str> {
@@ -23,16 +22,16 @@ pub fn read<'a>(site: &Site, headers: &'a HeaderMap) -> Option<&'a str> {
 }
 
 pub fn set(site: &Site, login: &str) -> Option<HeaderValue> {
-    line(site, login, LOGIN_LASTS.num_seconds())
+    cookie_header(site, login, LOGIN_LIFETIME.num_seconds())
 }
 
 pub fn clear(site: &Site) -> Option<HeaderValue> {
-    line(site, "", 0)
+    cookie_header(site, "", 0)
 }
 
-/// None only if the value could not stand in a header, which no value of ours does.
-fn line(site: &Site, value: &str, seconds: i64) -> Option<HeaderValue> {
-    let (name, secure) = (name(site), if over_tls(site) { "; Secure" } else { "" });
+/// None if the value is not valid in a header. Login secrets are always valid.
+fn cookie_header(site: &Site, value: &str, seconds: i64) -> Option<HeaderValue> {
+    let (name, secure) = (name(site), if uses_tls(site) { "; Secure" } else { "" });
     let line = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
     HeaderValue::from_str(&line).ok()
 }
