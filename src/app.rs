@@ -198,8 +198,8 @@ fn logins(config: &Config, store: &Store, access: &Arc<Access>, page: Option<Soc
 /// One pool for edits, thumbnails of the page and views for models.
 fn render_pool(config: &Config) -> anyhow::Result<RenderPool> {
     let limits = imaging::Limits { max_pixels: config.attachments.max_pixels, ..imaging::Limits::default() };
-    let fonts =
-        imaging::Fonts::and(config.images.read_fonts()?).map_err(|error| anyhow!("images.fonts: {error}"))?;
+    let fonts = imaging::Fonts::with_files(config.images.read_fonts()?)
+        .map_err(|error| anyhow!("images.fonts: {error}"))?;
     Ok(RenderPool::new(config.limits.edits_at_once, config.limits.edit_memory_bytes, limits, fonts))
 }
 

@@ -10,7 +10,7 @@ use super::{
 use anyhow::{Context as _, anyhow, bail};
 use bytes::Bytes;
 use image::imageops::FilterType;
-use imaging::{self, Picture, Region, Sources, Work, ops};
+use imaging::{self, EditContext, Picture, Region, Sources, ops};
 use libjpeg_turbo_rs::{Encoder, PixelFormat, decompress_to};
 use rustix::time::{ClockId, clock_gettime};
 use std::{fmt::Write as _, fs, hint::black_box, path::Path, process::Command};
@@ -230,19 +230,19 @@ fn port_floor(edit: &str, photo: &Photo, bytes: &[u8]) -> anyhow::Result<Vec<u8>
 }
 
 fn ours(edit: &str, photo: &Photo, bytes: &[u8]) -> anyhow::Result<Vec<u8>> {
-    let work = Work::default();
+    let work = EditContext::default();
     let open = || imaging::decode(bytes, &work);
     let picture = match edit {
         "highlight" => highlighted(open()?, &work)?,
         "blur" => blurred(open()?, &work)?,
-        "crop" => imaging::crop_file(bytes, ops::CropTo::Region(middle()?), &work)?,
-        "rotate" => ops::rotate(open()?, 90.0, ops::Corners::Kept, &work)?,
+        "crop" => ops::crop_file(bytes, ops::CropTo::Region(middle()?), &work)?,
+        "rotate" => ops::rotate(open()?, 90.0, ops::RotateCorners::Kept, &work)?,
         "resize" => ops::resize(open()?, ops::ResizeTo::longest(photo.resized)?, &work)?,
         "collage" => collage(bytes, &work)?,
         other => bail!("there is no edit {other}"),
     };
     let made = imaging::encode(&picture)?.bytes;
-    imaging::reuse(picture);
+    picture.recycle();
     Ok(made)
 }
 
@@ -250,25 +250,29 @@ fn middle() -> anyhow::Result<Region> {
     Ok(Region::new(250.0, 250.0, 750.0, 750.0)?)
 }
 
-fn highlighted(picture: Picture, work: &Work) -> anyhow::Result<Picture> {
+fn highlighted(picture: Picture, work: &EditContext) -> anyhow::Result<Picture> {
     Ok(ops::highlight(picture, &[ops::Highlight::new(middle()?)], work)?)
 }
 
 /// 600×400 pixels of it.
-fn blurred(picture: Picture, work: &Work) -> anyhow::Result<Picture> {
+fn blurred(picture: Picture, work: &EditContext) -> anyhow::Result<Picture> {
     let (x, y) = (300_000.0 / f64::from(picture.width()), 200_000.0 / f64::from(picture.height()));
     let region = Some(Region::new(500.0 - x, 500.0 - y, 500.0 + x, 500.0 + y)?);
-    Ok(ops::filter(picture, ops::Filtering { region, ..ops::Filtering::new(ops::Filter::Blur) }, work)?)
+    Ok(ops::filter(
+        picture,
+        ops::FilterSettings { region, ..ops::FilterSettings::new(ops::Filter::Blur) },
+        work,
+    )?)
 }
 
-fn collage(bytes: &[u8], work: &Work) -> anyhow::Result<Picture> {
+fn collage(bytes: &[u8], work: &EditContext) -> anyhow::Result<Picture> {
     let sources = Sources::new(vec![Bytes::copy_from_slice(bytes); 4]);
     let wanted = ops::Collage {
         layout: ops::CollageLayout::Grid,
         columns: None,
         longest: Some(2048),
         gap: Some(0),
-        background: ops::Background::default(),
+        background: ops::CollageBackground::default(),
         captions: Vec::new(),
     };
     ops::collage(&sources, &wanted, work).map_err(|unusable| anyhow!("{unusable:?}"))

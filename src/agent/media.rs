@@ -17,7 +17,7 @@ impl MediaSource for Media {
             let file = &shown.attachment;
             file.width.and(file.height)?;
             // What cannot be opened need not be fetched to find out.
-            Format::of_mime(&file.mime_type).filter(|format| format.editable())?;
+            Format::from_mime(&file.mime_type).filter(|format| format.is_editable())?;
             let view = View { longest, region: shown.region, grid: shown.grid };
             let seen = self
                 .0

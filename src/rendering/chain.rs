@@ -1,13 +1,13 @@
 //! A chain of edits: the nearest pixels or file of a picture, and the edits that lead from there to the picture.
 
 use bytes::Bytes;
-use imaging::{Encoded, ImagingError, Picture, Work};
+use imaging::{EditContext, Encoded, ImagingError, Picture};
 use std::sync::Arc;
 
 /// One edit of pixels.
-pub type PixelEdit = dyn Fn(Picture, &Work) -> Result<Picture, ImagingError> + Send + Sync;
+pub type PixelEdit = dyn Fn(Picture, &EditContext) -> Result<Picture, ImagingError> + Send + Sync;
 /// The same edit straight from the file, where that is faster than decoding all of it.
-pub type FileEdit = dyn Fn(&[u8], &Work) -> Result<Picture, ImagingError> + Send + Sync;
+pub type FileEdit = dyn Fn(&[u8], &EditContext) -> Result<Picture, ImagingError> + Send + Sync;
 
 /// Where a picture comes from, and what was done to it since. Made by `Renderer::load_chain`.
 pub struct EditChain {
@@ -42,11 +42,11 @@ impl EditChain {
     }
 
     /// Applies the edits of the chain, then `last`. An animation is edited frame by frame. Runs on the pool.
-    pub fn apply(self, last: Option<LastEdit>, work: &Work) -> Result<Rendered, ImagingError> {
+    pub fn apply(self, last: Option<LastEdit>, work: &EditContext) -> Result<Rendered, ImagingError> {
         let last_edit = last.as_ref().map(|last| &last.edit);
-        let apply_all = |picture: Picture, work: &Work| {
+        let apply_all = |picture: Picture, work: &EditContext| {
             self.edits.iter().chain(last_edit).try_fold(picture, |picture, edit| {
-                work.go_on()?;
+                work.check_stopped()?;
                 edit(picture, work)
             })
         };

@@ -1,7 +1,7 @@
 //! Worker pool for CPU-bound work: bounds concurrency and memory, stops on time-out, contains panics.
 
 use super::RenderError;
-use imaging::{Fonts, ImagingError, Limits, Stop, Work};
+use imaging::{EditContext, Fonts, ImagingError, Limits, StopFlag};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -25,11 +25,11 @@ pub struct RenderPool {
 }
 
 /// Stops the work when the future that waits for it is dropped, so that a time-out frees the worker.
-struct StopOnDrop(Stop);
+struct StopOnDrop(StopFlag);
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
-        self.0.now();
+        self.0.stop();
     }
 }
 
@@ -78,10 +78,10 @@ impl RenderPool {
     pub async fn run_edit<T: Send + 'static>(
         &self,
         pixels: u64,
-        edit: impl FnOnce(&Work) -> Result<T, ImagingError> + Send + 'static,
+        edit: impl FnOnce(&EditContext) -> Result<T, ImagingError> + Send + 'static,
     ) -> Result<T, RenderError> {
-        let stop = StopOnDrop(Stop::default());
-        let work = Work::new(self.limits, stop.0.clone()).with_fonts(self.fonts.clone());
+        let stop = StopOnDrop(StopFlag::default());
+        let work = EditContext::new(self.limits, stop.0.clone()).with_fonts(self.fonts.clone());
         let result = self.run(pixels.saturating_mul(BYTES_PER_PIXEL), move || edit(&work)).await?;
         if let Err(ImagingError::Failed { detail } | ImagingError::Damaged { detail, .. }) = &result {
             tracing::debug!(op = "run_edit", detail, "a picture could not be edited");

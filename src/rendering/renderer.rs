@@ -15,7 +15,7 @@ use crate::{
     store::Store,
 };
 use bytes::Bytes;
-use imaging::{Encoded, View, Work};
+use imaging::{EditContext, Encoded, View};
 use std::sync::Arc;
 
 /// A longer chain of recipes is a loop.
@@ -58,7 +58,7 @@ impl Renderer {
             return Ok(file.clone());
         }
         let chain = self.load_chain(file).await?;
-        let render = |chain: EditChain, work: &Work| match chain.apply(None, work)? {
+        let render = |chain: EditChain, work: &EditContext| match chain.apply(None, work)? {
             Rendered::Picture(picture) => imaging::encode(&picture),
             Rendered::File(encoded) => Ok(encoded),
         };
@@ -103,11 +103,11 @@ impl Renderer {
 
     async fn render_view(&self, file: &Attachment, view: View) -> Result<Encoded, RenderError> {
         if let Some(picture) = self.pixels.get(file.attachment_id) {
-            let render = move |work: &Work| imaging::view(&picture, &view, work);
+            let render = move |work: &EditContext| imaging::view(&picture, &view, work);
             return self.pool.run_edit(pixel_count(file), render).await;
         }
         let bytes = self.bytes(file).await?;
-        let render = move |work: &Work| imaging::view_file(&bytes, &view, work);
+        let render = move |work: &EditContext| imaging::view_file(&bytes, &view, work);
         self.pool.run_edit(pixel_count(file), render).await
     }
 

@@ -19,7 +19,7 @@ fn hold(pool: &RenderPool, pixels: u64) -> Held {
     let (end, wait) = mpsc::channel();
     let pool = pool.clone();
     let done = tokio::spawn(async move {
-        let work = move |_: &imaging::Work| {
+        let work = move |_: &imaging::EditContext| {
             let _ = tell.send(());
             let _ = wait.recv();
             Ok(())
@@ -124,10 +124,10 @@ async fn a_panic_fails_only_that_edit() {
 async fn abandoned_work_is_stopped() {
     let pool = RenderPool::new(1, 1 << 20, imaging::Limits::default(), imaging::Fonts::default());
     let (tell, mut begun) = oneshot::channel();
-    let endless = pool.run_edit::<()>(1, move |work: &imaging::Work| {
+    let endless = pool.run_edit::<()>(1, move |work: &imaging::EditContext| {
         let _ = tell.send(());
         loop {
-            work.go_on()?;
+            work.check_stopped()?;
             std::thread::yield_now();
         }
     });

@@ -21,7 +21,7 @@ use crate::{
 };
 use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
-use imaging::{self, Encoded, ImagingError, Region, Work, ops};
+use imaging::{self, EditContext, Encoded, ImagingError, Region, ops};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
@@ -281,7 +281,8 @@ impl Change<'_> {
 
     /// What comes back is the new picture.
     async fn whole(&self, file: &Attachment, bytes: Bytes) -> Result<Attachment, ToolError> {
-        let look = move |work: &Work| imaging::view_file(&bytes, &imaging::View::whole(LONGEST_SIDE), work);
+        let look =
+            move |work: &EditContext| imaging::view_file(&bytes, &imaging::View::whole(LONGEST_SIDE), work);
         let picture = loaded(self.context.pool().run_edit(pixels(file), look).await?);
         let painted = self.rework(picture, None).await?;
         let extension = opened(self.context, &painted).await?;
@@ -291,16 +292,16 @@ impl Change<'_> {
     /// What comes back is set into the original, so that nothing else changes whatever the service did.
     async fn within(&self, file: &Attachment, bytes: Bytes, part: Region) -> Result<Attachment, ToolError> {
         let darkroom = &self.context.pool();
-        let prepare = move |work: &Work| prepared(&bytes, part, work);
+        let prepare = move |work: &EditContext| prepared(&bytes, part, work);
         let (picture, only, layout) = darkroom.run_edit(pixels(file), prepare).await?;
         let painted = self.rework(picture, Some(only)).await?;
         opened(self.context, &painted).await?;
         // Loaded anew: a file is not held in memory for the minutes that a service takes.
         let original = self.context.bytes(file).await?;
-        let set_in = move |work: &Work| {
+        let set_in = move |work: &EditContext| {
             let canvas = imaging::decode(&painted, work)?;
             let original = imaging::decode(&original, work)?;
-            imaging::encode(&ops::inlay(original, canvas, &layout, part, work)?)
+            imaging::encode(&ops::paste_region(original, canvas, &layout, part, work)?)
         };
         let Encoded { bytes, extension, .. } = darkroom.run_edit(pixels(file), set_in).await?;
         self.keep(file, bytes.into(), extension).await
@@ -338,14 +339,14 @@ impl Change<'_> {
 fn prepared(
     bytes: &[u8],
     part: Region,
-    work: &Work,
-) -> Result<(LoadedFile, EditArea, ops::Layout), ImagingError> {
+    work: &EditContext,
+) -> Result<(LoadedFile, EditArea, ops::CanvasLayout), ImagingError> {
     let picture = imaging::decode(bytes, work)?;
     let shape = Shape::nearest(picture.width(), picture.height());
-    let layout = ops::Layout::new((picture.width(), picture.height()), shape.size());
-    let mask = ops::mask(&layout, part)?.bytes.into();
-    let canvas = loaded(ops::lay_out(&picture, &layout, work)?);
-    imaging::reuse(picture);
+    let layout = ops::CanvasLayout::new((picture.width(), picture.height()), shape.size());
+    let mask = ops::draw_mask(&layout, part)?.bytes.into();
+    let canvas = loaded(ops::draw_on_canvas(&picture, &layout, work)?);
+    picture.recycle();
     Ok((canvas, EditArea { part: layout.on_canvas(part), mask, shape }, layout))
 }
 
@@ -373,7 +374,7 @@ async fn opened(context: &ToolContext, bytes: &Bytes) -> Result<&'static str, To
     let probe = imaging::probe(bytes).map_err(|error| told(&error))?;
     let (file, pixels) = (bytes.clone(), u64::from(probe.width) * u64::from(probe.height));
     context.pool().limits().check(probe.width, probe.height).map_err(|error| told(&error))?;
-    let open = move |work: &Work| imaging::decode(&file, work).map(imaging::reuse);
+    let open = move |work: &EditContext| imaging::decode(&file, work).map(imaging::Picture::recycle);
     match context.pool().run_edit(pixels, open).await {
         Ok(()) => Ok(probe.format.extension()),
         Err(RenderError::Imaging(error)) => Err(told(&error)),

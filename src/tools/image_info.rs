@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{attachments::size, domain::Attachment, providers::ToolSpec};
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
-use imaging::info::{self, Info, Light, Look, Motion, Sharpness, Shot};
+use imaging::info::{self, AnimationInfo, Brightness, CameraInfo, Info, PixelInfo, Sharpness};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -103,19 +103,19 @@ fn in_words(name: &str, bytes: u64, info: &Info) -> String {
         if megapixels >= 0.1 { format!("{megapixels:.1} megapixels, ") } else { String::new() },
         aspect(probe.width, probe.height)
     ));
-    lines.extend(info.motion.as_ref().map(motion));
-    match &info.look {
+    lines.extend(info.animation.as_ref().map(motion));
+    match &info.pixels {
         Some(look) => lines.extend(looks(look)),
         None => lines.push(format!(
             "Colours, sharpness and exposure: not known, because {} pictures cannot be opened here.",
             probe.format
         )),
     }
-    lines.extend(info.shot.iter().flat_map(shot));
+    lines.extend(info.camera.iter().flat_map(shot));
     lines.join("\n")
 }
 
-fn motion(motion: &Motion) -> String {
+fn motion(motion: &AnimationInfo) -> String {
     let seconds = motion.milliseconds as f64 / 1000.0;
     format!("Animated: {} frames, {seconds:.1} s", motion.frames)
 }
@@ -142,7 +142,7 @@ fn aspect(width: u32, height: u32) -> String {
     }
 }
 
-fn looks(look: &Look) -> Vec<String> {
+fn looks(look: &PixelInfo) -> Vec<String> {
     let mut kind = vec![
         if look.gray { "gray" } else { "colour" }.to_owned(),
         format!("{} bits per channel", look.depth),
@@ -173,14 +173,14 @@ fn looks(look: &Look) -> Vec<String> {
     lines
 }
 
-fn exposure(look: &Look) -> String {
+fn exposure(look: &PixelInfo) -> String {
     let light = &look.exposure;
     let verdict = match light.verdict {
-        Light::Underexposed if look.photo => "underexposed",
-        Light::Overexposed if look.photo => "overexposed",
-        Light::Underexposed | Light::Dark => "dark",
-        Light::Overexposed | Light::Bright => "bright",
-        Light::Balanced => "balanced",
+        Brightness::Underexposed if look.photo => "underexposed",
+        Brightness::Overexposed if look.photo => "overexposed",
+        Brightness::Underexposed | Brightness::Dark => "dark",
+        Brightness::Overexposed | Brightness::Bright => "bright",
+        Brightness::Balanced => "balanced",
     };
     let mut parts = vec![verdict.to_owned(), format!("mean brightness {:.0}%", light.mean * 100.0)];
     for (share, what) in [(light.black, "pure black"), (light.white, "pure white")] {
@@ -191,7 +191,7 @@ fn exposure(look: &Look) -> String {
     parts.join(", ")
 }
 
-fn shot(shot: &Shot) -> Vec<String> {
+fn shot(shot: &CameraInfo) -> Vec<String> {
     let told = [
         ("Camera", shot.camera.as_deref()),
         ("Lens", shot.lens.as_deref()),

@@ -122,6 +122,12 @@ pub enum ToolError {
     Trouble(String),
 }
 
+impl From<imaging::TooLarge> for ToolError {
+    fn from(error: imaging::TooLarge) -> Self {
+        Self::Imaging(error.into())
+    }
+}
+
 impl From<RenderError> for ToolError {
     fn from(error: RenderError) -> Self {
         match error {

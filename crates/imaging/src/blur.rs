@@ -2,8 +2,8 @@
 //! reaches around it is read; alpha and what to do with the smooth picture are for the edits.
 
 use super::picture::Sample;
-use super::pixelwise::{each_pixel, rows_of};
-use super::{ImagingError, PixelRect, Work};
+use super::pixels::{each_pixel, rows_of};
+use super::{EditContext, ImagingError, PixelRect};
 
 /// From here on the window is shrunk first: nobody can tell, and the cost no longer grows with the radius.
 const SHRINK_FROM: f32 = 9.0;
@@ -27,14 +27,14 @@ impl<const L: usize> Smooth<L> {
         width: u32,
         window: PixelRect,
         sigma: f32,
-        work: &Work,
+        context: &EditContext,
         read: &impl Fn(&[S; N]) -> [f32; L],
     ) -> Result<Self, ImagingError> {
         let shrink = if sigma < SHRINK_FROM { 1 } else { (sigma / SHRUNK_SIGMA) as u32 };
         let (columns, rows) = (window.width.div_ceil(shrink), window.height.div_ceil(shrink));
         let mut sums = vec![[0.0f32; L]; columns as usize * rows as usize];
         for (y, row) in rows_of::<S, N>(samples, width, window) {
-            work.go_on()?;
+            context.check_stopped()?;
             let start = (y - window.y) / shrink * columns;
             let cells = sums.iter_mut().skip(start as usize);
             for (cell, pixels) in cells.zip(row.chunks(shrink as usize)) {
@@ -55,7 +55,7 @@ impl<const L: usize> Smooth<L> {
                 }
             }
         }
-        work.go_on()?;
+        context.check_stopped()?;
         let sigma = if shrink > 1 {
             // Averaging cells and going back up between them smooths as well: by a box and a tent of one cell.
             ((sigma / shrink as f32).powi(2) - 1.0 / 12.0 - 1.0 / 6.0).sqrt()
@@ -99,7 +99,7 @@ pub(super) fn beside_blur<S: Sample, const N: usize, const L: usize>(
     (width, height): (u32, u32),
     part: PixelRect,
     sigma: f32,
-    work: &Work,
+    context: &EditContext,
     read: impl Fn(&[S; N]) -> [f32; L],
     change: impl Fn(&mut [S; N], &Smooth<L>, u32, u32),
 ) -> Result<(), ImagingError> {
@@ -112,16 +112,16 @@ pub(super) fn beside_blur<S: Sample, const N: usize, const L: usize>(
     while top < part.bottom() {
         let band = PixelRect { y: top, height: rows.min(part.bottom() - top), ..part };
         let window = band.grown(reach, width, height);
-        let smooth = Smooth::new(samples, width, window, sigma, work, &read)?;
+        let smooth = Smooth::new(samples, width, window, sigma, context, &read)?;
         // Only now may the band above change: this one has read what it needs of it.
         if let Some((above, smooth)) = waiting.replace((band, smooth)) {
-            each_pixel(samples, width, above, work, |pixel, x, y| change(pixel, &smooth, x, y))?;
+            each_pixel(samples, width, above, context, |pixel, x, y| change(pixel, &smooth, x, y))?;
         }
         top = band.bottom();
     }
     match waiting {
         Some((last, smooth)) => {
-            each_pixel(samples, width, last, work, |pixel, x, y| change(pixel, &smooth, x, y))
+            each_pixel(samples, width, last, context, |pixel, x, y| change(pixel, &smooth, x, y))
         }
         None => Ok(()),
     }
@@ -205,7 +205,7 @@ mod tests {
             (width, height),
             part,
             sigma,
-            &Work::default(),
+            &EditContext::default(),
             read,
             |pixel, smooth, x, y| {
                 pixel[0] = u8::from_unit(smooth.at(x, y)[0]);

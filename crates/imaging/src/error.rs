@@ -1,7 +1,7 @@
 //! What can go wrong with a picture, by what the caller does next. The texts are written for the
 //! person or model who reads them; details for the log stay in `Debug`.
 
-use super::{Format, Limits, RegionError};
+use crate::{Format, RegionError, TooLarge};
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ImagingError {
@@ -13,12 +13,8 @@ pub enum ImagingError {
     #[error("{}", kept_as_it_is(*.format))]
     NotEditableYet { format: Format },
 
-    #[error(
-        "This picture would be {width}×{height} pixels, which is too large: at most {} megapixels and \
-         {} pixels per side are allowed. Use a smaller one.",
-        .limits.max_pixels / 1_000_000, .limits.max_side
-    )]
-    TooLarge { width: u32, height: u32, limits: Limits },
+    #[error(transparent)]
+    TooLarge(#[from] TooLarge),
 
     #[error(
         "This {format} file is damaged or incomplete and cannot be opened. Send it again, or export it anew."

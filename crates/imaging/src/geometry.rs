@@ -5,7 +5,7 @@ use image::metadata::Orientation;
 use image::{DynamicImage, ImageBuffer};
 
 use super::picture::map_buffer;
-use super::{ImagingError, PixelRect, spare};
+use super::{ImagingError, PixelRect, buffer_pool};
 
 /// How many rows of a quarter turn are turned at a time: enough for runs worth copying, few enough for the cache.
 const BAND: usize = 64;
@@ -177,7 +177,7 @@ pub(super) fn cut(pixels: DynamicImage, rect: PixelRect) -> Result<DynamicImage,
             rows.for_each(|y| samples.extend_from_slice(&buffer.as_raw()[y * stride + left..][..row]));
             ImageBuffer::from_raw(rect.width, rect.height, samples)
         });
-        spare::keep(pixels);
+        buffer_pool::recycle(pixels);
         return part;
     }
     map_buffer!(pixels, |buffer, N| {

@@ -3,10 +3,10 @@
 
 use image::{ImageBuffer, Pixel};
 
-use super::paint::{self, Form};
+use super::paint::{self, PaintShape};
 use super::picture::{Sample, paint_buffer};
-use super::text::{Align, Block, Lines, Setting};
-use super::{Color, ImagingError, Picture, PixelRect, Region, Work};
+use super::text::{Align, Lines, TextBlock, TextStyle};
+use super::{Color, EditContext, ImagingError, Picture, PixelRect, Region};
 
 /// Thousandths from one line to the next: the coarsest of these that gives enough lines.
 const STEPS: [u32; 7] = [100, 50, 25, 10, 5, 2, 1];
@@ -37,7 +37,7 @@ pub(super) fn draw(
     view: Picture,
     region: &Region,
     whole: (u32, u32),
-    work: &Work,
+    context: &EditContext,
 ) -> Result<Picture, ImagingError> {
     let mut view = view.into_color();
     let (width, height) = (view.width(), view.height());
@@ -47,7 +47,7 @@ pub(super) fn draw(
     let down = lines(steps.1, (part.y, part.height), whole.1, height);
     let size = (width.max(height) as f32 / SIDE_PER_NUMBER).clamp(NUMBERS.0, NUMBERS.1);
     let frame = PixelRect { x: 0, y: 0, width, height };
-    let plates = plates(&across, &down, size, frame, work);
+    let plates = plates(&across, &down, size, frame, context);
     paint_buffer!(&mut view.pixels, |canvas| {
         for line in &across {
             rule(canvas, line.at, height, |along, off| (off, along));
@@ -104,7 +104,7 @@ fn rule<P: Pixel>(
 
 /// A number on a dark plate.
 struct Plate {
-    number: Block,
+    number: TextBlock,
     bounds: PixelRect,
 }
 
@@ -114,7 +114,7 @@ impl Plate {
         P::Subpixel: Sample,
     {
         let PixelRect { x, y, width, height } = self.bounds;
-        let form = Form::Rectangle { bounds: self.bounds.into(), radius: height as f32 * 0.2 };
+        let form = PaintShape::Rectangle { bounds: self.bounds.into(), radius: height as f32 * 0.2 };
         paint::fill(canvas, form, self.bounds, Color::BLACK, PLATE);
         let middle = |side: u32, inner: u32| side.saturating_sub(inner) / 2;
         let at = (x + middle(width, self.number.width()), y + middle(height, self.number.height()));
@@ -124,8 +124,8 @@ impl Plate {
 
 /// Numbers along the top and the left edge, each on its line. One that would cover another is left out, and so are
 /// all on a view that is too small for them.
-fn plates(across: &[Line], down: &[Line], size: f32, frame: PixelRect, work: &Work) -> Vec<Plate> {
-    let setting = Setting {
+fn plates(across: &[Line], down: &[Line], size: f32, frame: PixelRect, context: &EditContext) -> Vec<Plate> {
+    let setting = TextStyle {
         size,
         room: (frame.width as f32, frame.height as f32),
         lines: Lines::One,
@@ -136,7 +136,9 @@ fn plates(across: &[Line], down: &[Line], size: f32, frame: PixelRect, work: &Wo
     let mut plates: Vec<Plate> = Vec::new();
     let tops = across.iter().map(|line| (line, Edge::Top));
     for (line, edge) in tops.chain(down.iter().map(|line| (line, Edge::Left))) {
-        let Some(number) = Block::new(&work.fonts, &line.thousandth.to_string(), &setting) else { continue };
+        let Some(number) = TextBlock::new(&context.fonts, &line.thousandth.to_string(), &setting) else {
+            continue;
+        };
         let (width, height) = (number.width() + 2 * beside, number.height());
         let on_line = |length: u32| line.at.checked_sub(length / 2);
         let corner = match edge {
@@ -180,7 +182,7 @@ mod tests {
         assert!(whole.contains(&Line { thousandth: 500, at: 500 }));
 
         let gray = Picture::new(GrayImage::from_pixel(200, 120, image::Luma([128])).into(), Format::Png);
-        let drawn = draw(gray, &Region::FULL, (200, 120), &Work::default()).unwrap().pixels.to_rgb8();
+        let drawn = draw(gray, &Region::FULL, (200, 120), &EditContext::default()).unwrap().pixels.to_rgb8();
         let at = |x, y| drawn.get_pixel(x, y).0[0];
         assert!(at(99, 115) < 90 && at(100, 115) > 180, "dark up to the middle, light after it");
         assert!(at(195, 59) < 90 && at(195, 60) > 180);
@@ -212,7 +214,7 @@ mod tests {
             let frame = PixelRect { x: 0, y: 0, width, height };
             let (across, down) =
                 (lines(100, (0, width), width, width), lines(100, (0, height), height, height));
-            let plates = plates(&across, &down, 18.0, frame, &Work::default());
+            let plates = plates(&across, &down, 18.0, frame, &EditContext::default());
             assert!(plates.len() > 6, "{width}×{height} has {}", plates.len());
             for (index, plate) in plates.iter().enumerate() {
                 assert!(plates[..index].iter().all(|other| !other.bounds.intersects(&plate.bounds)));
@@ -237,8 +239,8 @@ mod tests {
             let picture = Picture::new(pixels, Format::Png);
             let region = Region::new(left, top, right, bottom).ok();
             for grid in [true, false] {
-                let seen = view(&picture, &View { longest, region, grid }, &Work::default()).unwrap();
-                let seen = decode(&seen.bytes, &Work::default()).unwrap();
+                let seen = view(&picture, &View { longest, region, grid }, &EditContext::default()).unwrap();
+                let seen = decode(&seen.bytes, &EditContext::default()).unwrap();
                 prop_assert!(seen.width().max(seen.height()) <= longest);
                 let part = region.unwrap_or(Region::FULL).to_pixels(width, height);
                 let most = 2 * part.width.max(part.height);

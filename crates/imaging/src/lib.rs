@@ -1,48 +1,45 @@
 //! Pixels only: pure, synchronous code from bytes to bytes (probe, limits, codecs, ops).
-//! Nothing here knows of chats, stores, tools or async; callers put it on a blocking thread.
 
+mod animation;
 mod blur;
+mod buffer_pool;
 mod codecs;
 mod color;
+mod color_profile;
+mod context;
+mod convert;
 mod error;
-mod film;
+mod file;
+mod fonts;
+mod format;
 mod geometry;
 mod grid;
 pub mod info;
+mod limits;
 pub mod ops;
 mod paint;
 mod palette;
 mod picture;
-mod pixelwise;
+mod pixels;
 mod region;
 mod sources;
-mod spare;
 #[cfg(test)]
 mod tests;
 mod text;
 mod view;
-mod work;
 
-#[cfg(feature = "heic")]
-use codecs::heic;
-use codecs::{
-    convert, decode, encode, format, header, jpeg, metadata, probe, profile, quality, segments, shortcut,
-    strip,
-};
+pub use animation::{Animation, AnimationFormat, animate, edit_frames, is_animated};
+pub use codecs::{Encoded, decode, encode};
 pub use color::Color;
-pub use convert::{Conversion, Metadata, Target, convert, convert_picture};
-pub use decode::{Limits, decode};
-pub use encode::{Encoded, encode};
+pub use context::{EditContext, StopFlag};
+pub use convert::{Conversion, ConversionFormat, MetadataPolicy, convert, convert_picture};
 pub use error::ImagingError;
-pub use film::{Animation, FilmFormat, animate, edit_frames, is_animated};
+pub use file::{Probe, probe};
+pub use fonts::{FontError, Fonts};
 pub use format::Format;
 pub use grid::grid_steps;
+pub use limits::{Limits, TooLarge};
 pub use picture::Picture;
-pub use probe::{Probe, probe};
 pub use region::{PixelRect, Region, RegionError};
-pub use shortcut::crop_file;
-pub use sources::{Sources, Unusable};
-pub use spare::reuse;
-pub use text::{FontError, Fonts};
+pub use sources::{SourceError, Sources};
 pub use view::{View, view, view_file};
-pub use work::{Stop, Work};

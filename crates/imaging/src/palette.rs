@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use image::RgbaImage;
 
-use super::{ImagingError, Work};
+use super::{EditContext, ImagingError};
 
 /// As many as a byte can tell apart.
 const MOST: usize = 256;
@@ -30,7 +30,7 @@ pub(super) struct Swatch {
 
 /// Exact where the colours suffice; otherwise with the error of each pixel handed on to its neighbours, so that
 /// gradients stay smooth from afar.
-pub(super) fn index(pixels: &RgbaImage, work: &Work) -> Result<Indexed, ImagingError> {
+pub(super) fn index(pixels: &RgbaImage, context: &EditContext) -> Result<Indexed, ImagingError> {
     let hidden = pixels.pixels().any(|p| p.0[3] < VISIBLE);
     let most = if hidden { MOST - 1 } else { MOST };
     let mut indexed = match exact(pixels, most) {
@@ -38,8 +38,12 @@ pub(super) fn index(pixels: &RgbaImage, work: &Work) -> Result<Indexed, ImagingE
         None => {
             let visible = pixels.pixels().filter(|p| p.0[3] >= VISIBLE).map(|p| [p.0[0], p.0[1], p.0[2]]);
             let colors: Vec<_> = choose(visible, most).into_iter().map(|swatch| swatch.color).collect();
-            work.go_on()?;
-            Indexed { indices: dither(pixels, &colors, work)?, palette: colors.concat(), transparent: None }
+            context.check_stopped()?;
+            Indexed {
+                indices: dither(pixels, &colors, context)?,
+                palette: colors.concat(),
+                transparent: None,
+            }
         }
     };
     if hidden {
@@ -157,14 +161,14 @@ impl Cut {
 }
 
 /// Floyd and Steinberg's way, every other row backwards so that no direction shows.
-fn dither(pixels: &RgbaImage, palette: &[[u8; 3]], work: &Work) -> Result<Vec<u8>, ImagingError> {
+fn dither(pixels: &RgbaImage, palette: &[[u8; 3]], context: &EditContext) -> Result<Vec<u8>, ImagingError> {
     let width = pixels.width() as usize;
     let mut nearest: Vec<Option<u8>> = vec![None; 1 << (3 * NEAREST_BITS)];
     let mut indices = vec![0; width * pixels.height() as usize];
     let mut errors = vec![[0i32; 3]; width + 2];
     let mut below = errors.clone();
     for (y, row) in pixels.rows().enumerate() {
-        work.go_on()?;
+        context.check_stopped()?;
         let row: Vec<_> = row.collect();
         let backwards = y % 2 == 1;
         let (ahead, behind) = if backwards { (0, 2) } else { (2, 0) };

@@ -1,10 +1,10 @@
 //! A decoded, upright picture on its way through edits, and the ways to reach its samples.
 
-use image::DynamicImage;
+use image::{DynamicImage, Rgb, RgbImage, RgbaImage};
 
-use super::encode::JPEG_MAX_SIDE;
-use super::quality::Compression;
-use super::{Format, ImagingError, profile};
+use crate::file::Compression;
+use crate::format::JPEG_MAX_SIDE;
+use crate::{Color, Format, ImagingError, buffer_pool, color_profile};
 
 /// Pixels are 8 or 16 bits deep, gray or colour, with or without alpha; never floating point.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ impl Picture {
             DynamicImage::ImageRgba32F(_) => DynamicImage::ImageRgba16(pixels.into_rgba16()),
             other => other,
         };
-        Self { pixels, source, icc: None, compression: Compression::usual(source) }
+        Self { pixels, source, icc: None, compression: Compression::expected(source) }
     }
 
     pub(super) fn with_icc(self, icc: Option<Vec<u8>>) -> Self {
@@ -54,6 +54,17 @@ impl Picture {
 
     pub fn has_alpha(&self) -> bool {
         self.pixels.color().has_alpha()
+    }
+
+    /// Whether every pixel is opaque: many files carry an alpha channel that hides nothing.
+    pub(crate) fn is_opaque(&self) -> bool {
+        match &self.pixels {
+            DynamicImage::ImageRgba8(buffer) => buffer.pixels().all(|p| p.0[3] == u8::MAX),
+            DynamicImage::ImageLumaA8(buffer) => buffer.pixels().all(|p| p.0[1] == u8::MAX),
+            DynamicImage::ImageRgba16(buffer) => buffer.pixels().all(|p| p.0[3] == u16::MAX),
+            DynamicImage::ImageLumaA16(buffer) => buffer.pixels().all(|p| p.0[1] == u16::MAX),
+            _ => true,
+        }
     }
 
     pub fn pixels(&self) -> &DynamicImage {
@@ -92,7 +103,7 @@ impl Picture {
         if !self.pixels.color().has_color()
             && let Some(gray) = self.icc.take()
         {
-            self.pixels = profile::grays_to_srgb(&self.pixels, &gray).unwrap_or(self.pixels);
+            self.pixels = color_profile::grays_to_srgb(&self.pixels, &gray).unwrap_or(self.pixels);
         }
         self.pixels = match self.pixels {
             gray @ DynamicImage::ImageLuma8(_) => gray.into_rgb8().into(),
@@ -113,6 +124,39 @@ impl Picture {
             alpha => alpha,
         };
         self
+    }
+
+    /// 8-bit pixels in sRGB, the colour space in which pictures of different profiles are combined.
+    pub(crate) fn into_srgb_rgba8(self) -> RgbaImage {
+        self.into_srgb().into_rgba8()
+    }
+
+    /// 8-bit pixels in sRGB, laid over an opaque background.
+    pub(crate) fn flatten_onto(self, background: Color) -> RgbImage {
+        if !self.has_alpha() {
+            return self.into_srgb().into_rgb8();
+        }
+        let pixels = self.into_srgb_rgba8();
+        let below = [background.r, background.g, background.b].map(u32::from);
+        let mut flat = RgbImage::new(pixels.width(), pixels.height());
+        for (to, from) in flat.pixels_mut().zip(pixels.pixels()) {
+            let alpha = u32::from(from.0[3]);
+            let mix = |channel: usize| {
+                ((u32::from(from.0[channel]) * alpha + below[channel] * (255 - alpha) + 127) / 255) as u8
+            };
+            *to = Rgb([mix(0), mix(1), mix(2)]);
+        }
+        flat
+    }
+
+    fn into_srgb(self) -> DynamicImage {
+        let converted = self.icc.as_deref().and_then(|icc| color_profile::to_srgb(&self.pixels, icc));
+        converted.unwrap_or(self.pixels)
+    }
+
+    /// Drops the picture and keeps its memory for the next one made on this thread.
+    pub fn recycle(self) {
+        buffer_pool::recycle(self.pixels);
     }
 }
 

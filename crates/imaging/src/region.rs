@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Always inside 0..=1000 with some area: whoever holds one need not check it again.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Corners", into = "Corners")]
+#[serde(try_from = "RegionCorners", into = "RegionCorners")]
 pub struct Region {
     left: f64,
     top: f64,
@@ -24,7 +24,7 @@ pub enum RegionError {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Corners {
+struct RegionCorners {
     left: f64,
     top: f64,
     right: f64,
@@ -117,15 +117,15 @@ impl PixelRect {
     }
 }
 
-impl TryFrom<Corners> for Region {
+impl TryFrom<RegionCorners> for Region {
     type Error = RegionError;
 
-    fn try_from(c: Corners) -> Result<Self, RegionError> {
+    fn try_from(c: RegionCorners) -> Result<Self, RegionError> {
         Self::new(c.left, c.top, c.right, c.bottom)
     }
 }
 
-impl From<Region> for Corners {
+impl From<Region> for RegionCorners {
     fn from(r: Region) -> Self {
         Self { left: r.left, top: r.top, right: r.right, bottom: r.bottom }
     }

@@ -2,24 +2,38 @@
 //! decoded at a time, and each is brought to the colours (sRGB, 8 bits) that the common picture has.
 
 use bytes::Bytes;
-use image::{DynamicImage, Rgb, RgbImage, RgbaImage};
 
-use super::ops::{Fit, ResizeTo, resize};
-use super::{Color, Format, ImagingError, Picture, Work, decode, probe, profile};
+use crate::{EditContext, Format, ImagingError, Picture, Probe, TooLarge, decode, probe};
 
 #[derive(Debug, Clone)]
 pub struct Sources(Vec<Bytes>);
 
 /// Why nothing came of several pictures, and whose fault it is if it is one picture's alone.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Unusable {
+pub struct SourceError {
     pub index: Option<usize>,
     pub error: ImagingError,
 }
 
-impl From<ImagingError> for Unusable {
+impl SourceError {
+    /// Blames the source at `index`, unless the operation was stopped.
+    pub(crate) fn at(index: usize) -> impl Fn(ImagingError) -> Self {
+        move |error| match error {
+            ImagingError::Stopped => Self { index: None, error },
+            error => Self { index: Some(index), error },
+        }
+    }
+}
+
+impl From<ImagingError> for SourceError {
     fn from(error: ImagingError) -> Self {
         Self { index: None, error }
+    }
+}
+
+impl From<TooLarge> for SourceError {
+    fn from(error: TooLarge) -> Self {
+        ImagingError::from(error).into()
     }
 }
 
@@ -37,28 +51,32 @@ impl Sources {
     }
 
     /// Upright, from the header alone.
-    pub fn size(&self, index: usize) -> Result<(u32, u32), Unusable> {
+    pub fn size(&self, index: usize) -> Result<(u32, u32), SourceError> {
         let probe = self.header(index)?;
         Ok((probe.width, probe.height))
     }
 
-    pub(super) fn sizes(&self) -> Result<Vec<(u32, u32)>, Unusable> {
+    pub(super) fn sizes(&self) -> Result<Vec<(u32, u32)>, SourceError> {
         (0..self.len()).map(|index| self.size(index)).collect()
     }
 
-    pub fn open(&self, index: usize, work: &Work) -> Result<Picture, Unusable> {
-        self.file(index).and_then(|bytes| decode(bytes, work)).map_err(at(index))
+    pub fn open(&self, index: usize, context: &EditContext) -> Result<Picture, SourceError> {
+        self.file(index).and_then(|bytes| decode(bytes, context)).map_err(SourceError::at(index))
     }
 
     /// Which pictures cannot be opened, from `first` on. One that fails costs a new arrangement of the rest, so it
     /// pays to know them all before that.
-    pub fn damaged(&self, first: usize, work: &Work) -> Result<Vec<(usize, ImagingError)>, ImagingError> {
+    pub fn damaged(
+        &self,
+        first: usize,
+        context: &EditContext,
+    ) -> Result<Vec<(usize, ImagingError)>, ImagingError> {
         let mut damaged = Vec::new();
         for index in first..self.len() {
-            match self.open(index, work) {
+            match self.open(index, context) {
                 Ok(_) => {}
-                Err(Unusable { error: ImagingError::Stopped, .. }) => return Err(ImagingError::Stopped),
-                Err(Unusable { error, .. }) => damaged.push((index, error)),
+                Err(SourceError { error: ImagingError::Stopped, .. }) => return Err(ImagingError::Stopped),
+                Err(SourceError { error, .. }) => damaged.push((index, error)),
             }
         }
         Ok(damaged)
@@ -81,62 +99,11 @@ impl Sources {
         (0..self.len()).all(|index| self.header(index).is_ok_and(|probe| is_graphic(probe.format)))
     }
 
-    fn header(&self, index: usize) -> Result<super::Probe, Unusable> {
-        self.file(index).and_then(|bytes| probe(bytes)).map_err(at(index))
+    fn header(&self, index: usize) -> Result<Probe, SourceError> {
+        self.file(index).and_then(|bytes| probe(bytes)).map_err(SourceError::at(index))
     }
 
     fn file(&self, index: usize) -> Result<&Bytes, ImagingError> {
         self.0.get(index).ok_or_else(|| ImagingError::failed("no such source"))
     }
-}
-
-pub(super) fn at(index: usize) -> impl Fn(ImagingError) -> Unusable {
-    move |error| match error {
-        ImagingError::Stopped => Unusable { index: None, error },
-        error => Unusable { index: Some(index), error },
-    }
-}
-
-/// A picture brought to the size of its place. A shape that is nearly the place's is stretched by the last pixel
-/// rather than cut; `fit` says what becomes of others.
-pub(super) fn sized(
-    picture: Picture,
-    width: u32,
-    height: u32,
-    fit: Fit,
-    work: &Work,
-) -> Result<Picture, ImagingError> {
-    let (w, h) = (f64::from(picture.width()), f64::from(picture.height()));
-    let off = (w * f64::from(height) / (h * f64::from(width))).ln().abs();
-    let fit = if off < 0.02 { Fit::Stretch } else { fit };
-    let to = ResizeTo::new(Some(width.into()), Some(height.into()), None, None, Some(fit))?;
-    resize(picture, to, work)
-}
-
-/// What shines through shows `background`.
-pub(super) fn flattened(picture: Picture, background: Color) -> RgbImage {
-    if !picture.has_alpha() {
-        return in_srgb(picture).into_rgb8();
-    }
-    let pixels = with_alpha(picture);
-    let below = [background.r, background.g, background.b].map(u32::from);
-    let mut flat = RgbImage::new(pixels.width(), pixels.height());
-    for (to, from) in flat.pixels_mut().zip(pixels.pixels()) {
-        let alpha = u32::from(from.0[3]);
-        let mix = |channel: usize| {
-            ((u32::from(from.0[channel]) * alpha + below[channel] * (255 - alpha) + 127) / 255) as u8
-        };
-        *to = Rgb([mix(0), mix(1), mix(2)]);
-    }
-    flat
-}
-
-pub(super) fn with_alpha(picture: Picture) -> RgbaImage {
-    in_srgb(picture).into_rgba8()
-}
-
-/// Pictures of different colour spaces can only meet in one that all of them know.
-fn in_srgb(picture: Picture) -> DynamicImage {
-    let shown = picture.icc.as_deref().and_then(|icc| profile::to_srgb(&picture.pixels, icc));
-    shown.unwrap_or(picture.pixels)
 }

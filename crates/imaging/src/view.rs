@@ -1,11 +1,9 @@
 //! Small copies to look at, for models and pages: all of a picture or a part of it, with or without a grid. Never the
 //! source of an edit.
 
-use image::DynamicImage;
-
-use super::encode::{jpeg, png};
+use super::codecs::{encode_jpeg, encode_png};
 use super::ops::{ResizeTo, resized};
-use super::{Encoded, ImagingError, Picture, Region, Work, decode, grid, reuse};
+use super::{EditContext, Encoded, ImagingError, Picture, Region, decode, grid};
 
 /// Artefacts at this quality are below what a model or a thumbnail shows.
 const VIEW_QUALITY: u8 = 85;
@@ -35,15 +33,15 @@ impl View {
 }
 
 /// A JPEG, or a PNG where something shines through. Only a closer look at something tiny is enlarged.
-pub fn view_file(bytes: &[u8], view: &View, work: &Work) -> Result<Encoded, ImagingError> {
-    let picture = decode(bytes, work)?;
-    let seen = self::view(&picture, view, work);
-    reuse(picture);
+pub fn view_file(bytes: &[u8], view: &View, context: &EditContext) -> Result<Encoded, ImagingError> {
+    let picture = decode(bytes, context)?;
+    let seen = self::view(&picture, view, context);
+    picture.recycle();
     seen
 }
 
 /// The same for a picture already decoded.
-pub fn view(picture: &Picture, view: &View, work: &Work) -> Result<Encoded, ImagingError> {
+pub fn view(picture: &Picture, view: &View, context: &EditContext) -> Result<Encoded, ImagingError> {
     let (whole, mut seen) = ((picture.width(), picture.height()), None);
     let region = view.region.unwrap_or(Region::FULL);
     let part = region.to_pixels(whole.0, whole.1);
@@ -55,23 +53,12 @@ pub fn view(picture: &Picture, view: &View, work: &Work) -> Result<Encoded, Imag
     let most = if view.is_closer() { length.saturating_mul(MOST_ENLARGED) } else { length };
     if view.longest.min(most) != length {
         let to = ResizeTo::longest(view.longest.min(most))?;
-        seen = Some(resized(seen.as_ref().unwrap_or(picture), to, work)?);
+        seen = Some(resized(seen.as_ref().unwrap_or(picture), to, context)?);
     }
     if view.grid {
         let below = seen.unwrap_or_else(|| picture.clone());
-        seen = Some(grid::draw(below, &region, whole, work)?);
+        seen = Some(grid::draw(below, &region, whole, context)?);
     }
     let seen = seen.as_ref().unwrap_or(picture);
-    if is_opaque(&seen.pixels) { jpeg(seen, VIEW_QUALITY) } else { png(seen) }
-}
-
-/// Many files carry an alpha channel that hides nothing.
-pub(super) fn is_opaque(pixels: &DynamicImage) -> bool {
-    match pixels {
-        DynamicImage::ImageRgba8(buffer) => buffer.pixels().all(|p| p.0[3] == u8::MAX),
-        DynamicImage::ImageLumaA8(buffer) => buffer.pixels().all(|p| p.0[1] == u8::MAX),
-        DynamicImage::ImageRgba16(buffer) => buffer.pixels().all(|p| p.0[3] == u16::MAX),
-        DynamicImage::ImageLumaA16(buffer) => buffer.pixels().all(|p| p.0[1] == u16::MAX),
-        _ => true,
-    }
+    if seen.is_opaque() { encode_jpeg(seen, VIEW_QUALITY) } else { encode_png(seen) }
 }

@@ -12,7 +12,7 @@ use crate::{
         wording,
     },
 };
-use imaging::{self, Animation, Color, FilmFormat};
+use imaging::{self, Animation, AnimationFormat, Color};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<CombinePlan, To
     struct Arguments {
         images: Vec<String>,
         #[serde(default)]
-        format: FilmFormat,
+        format: AnimationFormat,
         seconds_per_image: Option<f64>,
         crossfade: Option<f64>,
         r#loop: Option<bool>,
@@ -95,7 +95,7 @@ pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<CombinePlan, To
             let (width, height) = animation.frame(sources.size(0)?);
             let encoded = imaging::animate(sources, &animation, work)?;
             let of = wording::count(sources.len(), "image");
-            let kind = if animation.format == FilmFormat::Gif { "GIF" } else { "animated WebP" };
+            let kind = if animation.format == AnimationFormat::Gif { "GIF" } else { "animated WebP" };
             let size = crate::attachments::size(encoded.bytes.len() as u64);
             Ok(Combined {
                 text: format!("Combined a {kind} of {of}, {seconds} s each ({width}×{height}, {size})."),

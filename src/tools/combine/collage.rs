@@ -14,7 +14,7 @@ use crate::{
 };
 use imaging::{
     self,
-    ops::{self, Background, Collage, CollageLayout},
+    ops::{self, Collage, CollageBackground, CollageLayout},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -109,7 +109,7 @@ pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<CombinePlan, To
             wording::count(captions.len(), "item"),
         )));
     }
-    let background = asked.background.as_deref().map(Background::parse).transpose();
+    let background = asked.background.as_deref().map(CollageBackground::parse).transpose();
     let background = background.map_err(|error| refused(format!("background: {error}")))?.unwrap_or_default();
     let whole = |number: f64| number as u32;
     let collage = Collage {

@@ -14,13 +14,13 @@ use crate::{
 };
 use bytes::Bytes;
 use futures::{FutureExt as _, future::BoxFuture};
-use imaging::{Encoded, ImagingError, Limits, Sources, Unusable, Work};
+use imaging::{EditContext, Encoded, ImagingError, Limits, SourceError, Sources};
 use serde_json::Value;
 
 /// What the render pool counts per pixel. The loaded files count towards the memory too.
 const BYTES_PER_PIXEL: u64 = 12;
 
-type Make = dyn Fn(&Sources, &[NamedImage], &Work) -> Result<Combined, Unusable> + Send;
+type Make = dyn Fn(&Sources, &[NamedImage], &EditContext) -> Result<Combined, SourceError> + Send;
 
 pub(super) struct CombineTool {
     pub spec: fn() -> ToolSpec,
@@ -176,7 +176,7 @@ struct CombineOutcome {
 
 impl Combination {
     /// Combines the images, leaving out those that turn out to be damaged.
-    fn make(mut self, make: &Make, work: &Work) -> Result<CombineOutcome, ImagingError> {
+    fn make(mut self, make: &Make, work: &EditContext) -> Result<CombineOutcome, ImagingError> {
         let mut outcome = CombineOutcome::default();
         while self.sources.len() >= self.min_images {
             let (index, error) = match make(&self.sources, &self.images, work) {
@@ -184,8 +184,8 @@ impl Combination {
                     outcome.combined = Some(combined);
                     break;
                 }
-                Err(Unusable { index: Some(index), error }) => (index, error),
-                Err(Unusable { index: None, error }) => return Err(error),
+                Err(SourceError { index: Some(index), error }) => (index, error),
+                Err(SourceError { index: None, error }) => return Err(error),
             };
             let mut damaged = vec![(index, error)];
             damaged.extend(self.sources.damaged(index + 1, work)?);

@@ -11,7 +11,7 @@ use crate::{
 };
 use imaging::{
     Color, Region,
-    ops::{self, Adjustment, Filter, Filtering},
+    ops::{self, Adjustment, Filter, FilterSettings},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -75,14 +75,14 @@ pub(super) fn filter(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, Too
     if asked.colors.is_some() && filter != Filter::Duotone {
         return Err(refused("colors is for the filter duotone only. Leave it out, or use duotone."));
     }
-    let [dark, light] = Filtering::DUOTONE;
+    let [dark, light] = FilterSettings::DEFAULT_DUOTONE_COLORS;
     let color = |index: usize, usual: Color| match &asked.colors {
         Some(colors) => {
             Color::parse(&colors[index]).map_err(|error| refused(format!("colors[{index}]: {error}")))
         }
         None => Ok(usual),
     };
-    let filtering = Filtering {
+    let filtering = FilterSettings {
         filter,
         strength: asked.strength,
         colors: [color(0, dark)?, color(1, light)?],

@@ -12,7 +12,10 @@ use crate::{
 };
 use imaging::{
     Color,
-    ops::{self, Annotation, Backing, Path, PathKind, Pin, Place, Spot, TextAlign, Words},
+    ops::{
+        self, Annotation, LineAnnotation, LineKind, PinAnnotation, RelativePoint, TextAlign, TextAnnotation,
+        TextBacking, TextPosition,
+    },
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -85,14 +88,14 @@ pub(super) fn annotate_spec() -> ToolSpec {
             "maximum": 500,
             "description": format!(
                 "Height of a line of text ({} by default) or of a pin ({}), in thousandths of the shorter side.",
-                Words::USUAL_SIZE, Pin::USUAL_SIZE
+                TextAnnotation::DEFAULT_SIZE, PinAnnotation::DEFAULT_SIZE
             ),
         },
         "thickness": {
             "type": "number",
             "minimum": 1,
             "maximum": 100,
-            "default": Path::USUAL_THICKNESS,
+            "default": LineAnnotation::DEFAULT_THICKNESS,
             "description": "Of arrows, lines and polygons, in thousandths of the shorter side.",
         },
     });
@@ -125,8 +128,8 @@ struct Point {
 }
 
 impl Point {
-    fn spot(self, at: &str) -> Result<Spot, ToolError> {
-        Spot::new(self.x, self.y)
+    fn spot(self, at: &str) -> Result<RelativePoint, ToolError> {
+        RelativePoint::new(self.x, self.y)
             .ok_or_else(|| refused(format!("{at}: x and y must each be a number from 0 to 1000.")))
     }
 }
@@ -140,7 +143,7 @@ struct Item {
     y: Option<f64>,
     region: Option<Corners>,
     align: Option<TextAlign>,
-    backing: Option<Backing>,
+    backing: Option<TextBacking>,
     from: Option<Point>,
     to: Option<Point>,
     points: Option<Vec<Point>>,
@@ -242,17 +245,17 @@ impl Item {
             Kind::Text => {
                 let text = self.text.clone().filter(|text| !text.trim().is_empty());
                 let place = match (here, &self.region) {
-                    (Some(here), None) => Place::At(here),
-                    (None, Some(region)) => Place::In(region.region(&format!("{at}.region"))?),
+                    (Some(here), None) => TextPosition::At(here),
+                    (None, Some(region)) => TextPosition::In(region.region(&format!("{at}.region"))?),
                     (Some(_), Some(_)) => {
                         return Err(refused(format!("{at}: give x and y or region, not both.")));
                     }
                     (None, None) => return Err(needs("x and y, or region {left, top, right, bottom}")),
                 };
-                Ok(Annotation::Words(Words {
+                Ok(Annotation::Text(TextAnnotation {
                     text: text.ok_or_else(|| needs("text with something in it"))?,
-                    place,
-                    size: self.size.unwrap_or(f64::from(Words::USUAL_SIZE)),
+                    position: place,
+                    size: self.size.unwrap_or(f64::from(TextAnnotation::DEFAULT_SIZE)),
                     color: color.unwrap_or(Color::WHITE),
                     backing: self.backing.unwrap_or_default(),
                     align: self.align.unwrap_or_default(),
@@ -268,7 +271,7 @@ impl Item {
                         "{at}: from and to are the same point, so there is no direction."
                     )));
                 }
-                let kind = if self.kind == Kind::Arrow { PathKind::Arrow } else { PathKind::Open };
+                let kind = if self.kind == Kind::Arrow { LineKind::Arrow } else { LineKind::Open };
                 Ok(self.path(kind, points, color))
             }
             Kind::Polygon => {
@@ -276,8 +279,8 @@ impl Item {
                 let spots = points.iter().enumerate();
                 let spots = spots.map(|(index, point)| point.spot(&format!("{at}.points[{index}]")));
                 let kind = match (self.closed.unwrap_or(true), self.fill) {
-                    (true, fill) => PathKind::Closed { fill: (fill.unwrap_or_default() / 100.0) as f32 },
-                    (false, None | Some(0.0)) => PathKind::Open,
+                    (true, fill) => LineKind::Closed { fill: (fill.unwrap_or_default() / 100.0) as f32 },
+                    (false, None | Some(0.0)) => LineKind::Open,
                     (false, Some(_)) => {
                         return Err(refused(format!(
                             "{at}.fill is given, but closed is false: an open line has no inside."
@@ -286,18 +289,18 @@ impl Item {
                 };
                 Ok(self.path(kind, spots.collect::<Result<_, _>>()?, color))
             }
-            Kind::Pin => Ok(Annotation::Pin(Pin {
+            Kind::Pin => Ok(Annotation::Pin(PinAnnotation {
                 at: here.ok_or_else(|| needs("x and y"))?,
                 number: self.number.map_or(next_number, |number| number as u32),
                 color: color.unwrap_or_default(),
-                size: self.size.unwrap_or(f64::from(Pin::USUAL_SIZE)),
+                size: self.size.unwrap_or(f64::from(PinAnnotation::DEFAULT_SIZE)),
             })),
         }
     }
 
-    fn path(&self, kind: PathKind, points: Vec<Spot>, color: Option<Color>) -> Annotation {
-        let thickness = self.thickness.unwrap_or(f64::from(Path::USUAL_THICKNESS));
-        Annotation::Path(Path { kind, points, color: color.unwrap_or_default(), thickness })
+    fn path(&self, kind: LineKind, points: Vec<RelativePoint>, color: Option<Color>) -> Annotation {
+        let thickness = self.thickness.unwrap_or(f64::from(LineAnnotation::DEFAULT_THICKNESS));
+        Annotation::Line(LineAnnotation { kind, points, color: color.unwrap_or_default(), thickness })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
         schema::images,
     },
 };
-use imaging::{self, Conversion, Metadata, Target};
+use imaging::{self, Conversion, ConversionFormat, MetadataPolicy};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -66,25 +66,27 @@ pub(super) fn convert(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, To
     #[derive(Deserialize)]
     struct Arguments {
         images: Vec<String>,
-        format: Target,
+        format: ConversionFormat,
         // Models write 85.0 for 85.
         quality: Option<f64>,
         max_kb: Option<f64>,
         #[serde(default)]
-        metadata: Metadata,
+        metadata: MetadataPolicy,
         #[serde(default)]
         lossless: bool,
     }
     let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
     let format = asked.format.format();
-    if asked.lossless && asked.format != Target::WebP {
+    if asked.lossless && asked.format != ConversionFormat::WebP {
         return Err(refused(format!(
             "lossless is only for format webp, but format is {}. Leave it out{}.",
             format.extension(),
-            if asked.format == Target::Jpeg { ", or use png for exact pixels" } else { "" }
+            if asked.format == ConversionFormat::Jpeg { ", or use png for exact pixels" } else { "" }
         )));
     }
-    if asked.quality.is_some() && (asked.lossless || matches!(asked.format, Target::Png | Target::Gif)) {
+    if asked.quality.is_some()
+        && (asked.lossless || matches!(asked.format, ConversionFormat::Png | ConversionFormat::Gif))
+    {
         let exact = if asked.lossless { "lossless webp" } else { format.extension() };
         return Err(refused(format!(
             "quality does not apply to {exact}. Leave it out, use format jpeg or webp, or give max_kb to limit the size."

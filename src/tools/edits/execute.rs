@@ -14,13 +14,13 @@ use crate::{
 };
 use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
-use imaging::{self, Encoded, ImagingError, Picture, Work};
+use imaging::{self, EditContext, Encoded, ImagingError, Picture};
 use serde_json::Value;
 use std::sync::Arc;
 
 const MAX_STEM_CHARS: usize = 80;
 
-type Convert = dyn Fn(Source, &Work) -> Result<Encoded, ImagingError> + Send + Sync;
+type Convert = dyn Fn(Source, &EditContext) -> Result<Encoded, ImagingError> + Send + Sync;
 /// The pixel count of the result, from the width and height of the source.
 type Canvas = dyn Fn(f64, f64) -> f64 + Send + Sync;
 
@@ -86,7 +86,7 @@ pub(in crate::tools) enum EditKind {
 
 impl EditKind {
     pub(super) fn pixels(
-        edit: impl Fn(Picture, &Work) -> Result<Picture, ImagingError> + Send + Sync + 'static,
+        edit: impl Fn(Picture, &EditContext) -> Result<Picture, ImagingError> + Send + Sync + 'static,
     ) -> Self {
         Self::Pixels(Arc::new(edit))
     }
@@ -193,13 +193,14 @@ impl EditRun<'_> {
             }
             EditKind::File(convert) if file.is_printed() => {
                 let bytes = self.context.bytes(file).await?;
-                let convert = move |work: &Work| convert(Source::File(bytes), work).map(Rendered::File);
+                let convert =
+                    move |work: &EditContext| convert(Source::File(bytes), work).map(Rendered::File);
                 pool.run_edit(pixels, convert).await?
             }
             EditKind::File(convert) => {
                 let chain = renderer.load_chain(file).await?;
                 let pixels = pixels.max(chain.max_pixels());
-                let convert = move |work: &Work| {
+                let convert = move |work: &EditContext| {
                     let source = match chain.apply(None, work)? {
                         Rendered::Picture(picture) => Source::Picture(picture),
                         Rendered::File(encoded) => Source::File(Bytes::from(encoded.bytes)),

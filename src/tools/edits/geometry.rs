@@ -11,7 +11,7 @@ use crate::{
 };
 use imaging::{
     self,
-    ops::{self, Around, Axis, CropTo, Fit, ResizeTo, Tolerance},
+    ops::{self, CropCenter, CropTo, Fit, FlipAxis, ResizeTo, TrimTolerance},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -95,12 +95,12 @@ pub(super) fn crop(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolE
         }
         (None, Some(text), false) => {
             let aspect = text.parse().map_err(|error| refused(format!("aspect: {error}")))?;
-            let around = asked.around.map(|point| Around::new(point.x, point.y)).transpose();
+            let around = asked.around.map(|point| CropCenter::new(point.x, point.y)).transpose();
             let around = around.map_err(|error| refused(format!("around: {error}")))?.unwrap_or_default();
-            (CropTo::Aspect { aspect, around }, format!("cropped to {}", text.trim()))
+            (CropTo::Aspect { aspect, center: around }, format!("cropped to {}", text.trim()))
         }
         (None, None, true) => {
-            let tolerance = asked.tolerance.map(Tolerance::percent).transpose();
+            let tolerance = asked.tolerance.map(TrimTolerance::percent).transpose();
             let tolerance = tolerance.map_err(|error| refused(error.to_string()))?.unwrap_or_default();
             (CropTo::Trim(tolerance), "with its borders cut off".to_owned())
         }
@@ -125,7 +125,7 @@ pub(super) fn crop(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolE
         done: "Cropped",
         suffix: "cropped",
         description,
-        from_file: Some(Arc::new(move |bytes, work| imaging::crop_file(bytes, to, work))),
+        from_file: Some(Arc::new(move |bytes, work| ops::crop_file(bytes, to, work))),
         ..EditPlan::new(asked.images, EditKind::pixels(move |picture, work| ops::crop(picture, to, work)))
     })
 }
@@ -172,19 +172,19 @@ pub(super) fn rotate(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, Too
              180 for upside down, or any other angle from -360 to 360."
         )));
     }
-    let corners = if asked.straighten { ops::Corners::Cut } else { ops::Corners::Kept };
+    let corners = if asked.straighten { ops::RotateCorners::Cut } else { ops::RotateCorners::Kept };
     let (sin, cos) = degrees.to_radians().sin_cos();
     let (sin, cos) = (sin.abs(), cos.abs());
     Ok(EditPlan {
         done: if asked.straighten { "Straightened" } else { "Rotated" },
         suffix: if asked.straighten { "straightened" } else { "rotated" },
         description: match corners {
-            ops::Corners::Cut => format!("straightened by {degrees} degrees"),
-            ops::Corners::Kept => format!("rotated by {degrees} degrees"),
+            ops::RotateCorners::Cut => format!("straightened by {degrees} degrees"),
+            ops::RotateCorners::Kept => format!("rotated by {degrees} degrees"),
         },
         canvas: Box::new(move |width, height| match corners {
-            ops::Corners::Cut => width * height,
-            ops::Corners::Kept => (width * cos + height * sin) * (width * sin + height * cos),
+            ops::RotateCorners::Cut => width * height,
+            ops::RotateCorners::Kept => (width * cos + height * sin) * (width * sin + height * cos),
         }),
         ..EditPlan::new(
             asked.images,
@@ -216,13 +216,13 @@ pub(super) fn flip(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolE
     #[derive(Deserialize)]
     struct Arguments {
         images: Vec<String>,
-        direction: Axis,
+        direction: FlipAxis,
     }
     let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
     let direction = asked.direction;
     let description = match direction {
-        Axis::Horizontal => "flipped left to right",
-        Axis::Vertical => "flipped top to bottom",
+        FlipAxis::Horizontal => "flipped left to right",
+        FlipAxis::Vertical => "flipped top to bottom",
     };
     Ok(EditPlan {
         done: "Flipped",

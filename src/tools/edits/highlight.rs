@@ -10,7 +10,7 @@ use crate::{
         wording,
     },
 };
-use imaging::ops::{self, Highlight, Shape};
+use imaging::ops::{self, Highlight, HighlightShape};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ pub(super) fn highlight_spec() -> ToolSpec {
         "type": "number",
         "minimum": 1,
         "maximum": 100,
-        "default": Highlight::USUAL_THICKNESS,
+        "default": Highlight::DEFAULT_THICKNESS,
         "description": "Of the outline, in thousandths of the shorter side.",
     });
     ToolSpec {
@@ -79,7 +79,7 @@ pub(super) fn highlight(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, 
         label: Option<String>,
         color: Option<String>,
         #[serde(default)]
-        shape: Shape,
+        shape: HighlightShape,
         thickness: Option<f64>,
     }
     let asked: Arguments = arguments::read(&spec.parameters, arguments)?;

@@ -53,7 +53,7 @@ pub(in crate::tools) fn plan_sequence(recipe: &Recipe) -> Result<EditPlan, ToolE
     };
     let kind = EditKind::pixels(move |picture, work| {
         edits.iter().try_fold(picture, |picture, edit| {
-            work.go_on()?;
+            work.check_stopped()?;
             edit(picture, work)
         })
     });

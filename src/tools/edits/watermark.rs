@@ -15,7 +15,7 @@ use crate::{
 use futures::{FutureExt as _, future::BoxFuture};
 use imaging::{
     self, Color,
-    ops::{self, Mark, Position, Watermark},
+    ops::{self, Watermark, WatermarkContent, WatermarkPosition},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ struct Arguments {
     mark: Option<String>,
     color: Option<String>,
     #[serde(default)]
-    position: Position,
+    position: WatermarkPosition,
     opacity: Option<f64>,
     size: Option<f64>,
 }
@@ -85,10 +85,10 @@ pub(super) fn watermark_spec() -> ToolSpec {
 }
 
 impl Arguments {
-    fn plan(&self, mark: Mark) -> EditPlan {
-        let usual = if self.position == Position::Tile { USUAL_TILE_OPACITY } else { USUAL_OPACITY };
+    fn plan(&self, mark: WatermarkContent) -> EditPlan {
+        let usual = if self.position == WatermarkPosition::Tile { USUAL_TILE_OPACITY } else { USUAL_OPACITY };
         let watermark = Watermark {
-            mark,
+            content: mark,
             position: self.position,
             opacity: (self.opacity.unwrap_or(usual) / 100.0) as f32,
             size: (self.size.unwrap_or(USUAL_SIZE) / 100.0) as f32,
@@ -113,7 +113,8 @@ fn watermark(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> 
     let color = read_color("color", asked.color.as_deref())?;
     match (&asked.text, &asked.mark) {
         (Some(text), None) if !text.trim().is_empty() => {
-            Ok(asked.plan(Mark::Text { text: text.clone(), color: color.unwrap_or(Color::WHITE) }))
+            Ok(asked
+                .plan(WatermarkContent::Text { text: text.clone(), color: color.unwrap_or(Color::WHITE) }))
         }
         (Some(_), None) => Err(refused("text is blank. Write what the images are to be signed with.")),
         (Some(_), Some(_)) => Err(refused("text and mark were both given. Give one of them.")),
@@ -170,7 +171,8 @@ async fn with_mark(
     }
     let pixels = file.width.unwrap_or_default().saturating_mul(file.height.unwrap_or_default());
     let bytes = context.bytes(&file).await?;
-    let open = move |work: &imaging::Work| Mark::picture(imaging::decode(&bytes, work)?, work);
+    let open =
+        move |work: &imaging::EditContext| WatermarkContent::picture(imaging::decode(&bytes, work)?, work);
     let opened =
         context.pool().run_edit(u64::try_from(pixels).unwrap_or_default(), open).await.map_err(told)?;
     let mut plan = asked.plan(opened);

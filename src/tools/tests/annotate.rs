@@ -132,7 +132,7 @@ async fn an_added_font_writes_what_the_bundled_one_lacks() {
     // No second font is at hand, so the bundled one is added again: it must be read and change nothing.
     let bytes =
         std::fs::read(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("assets/fonts/DejaVuSans-Bold.ttf"));
-    let fonts = imaging::Fonts::and([("again.ttf".to_owned(), bytes.unwrap())]).unwrap();
+    let fonts = imaging::Fonts::with_files([("again.ttf".to_owned(), bytes.unwrap())]).unwrap();
     let mut world = World::new().await;
     let image = world.sends_image("photo_chelsea.png").await;
     let items = json!([{"type": "text", "text": "قطة cat חתול", "x": 500, "y": 500}]);

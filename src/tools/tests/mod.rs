@@ -152,7 +152,7 @@ impl World {
 
     pub async fn picture(&self, file: &Attachment) -> imaging::Picture {
         let bytes = self.context.bytes(file).await.unwrap();
-        imaging::decode(&bytes, &imaging::Work::default()).unwrap()
+        imaging::decode(&bytes, &imaging::EditContext::default()).unwrap()
     }
 
     pub async fn found(&self, id: AttachmentId) -> Attachment {

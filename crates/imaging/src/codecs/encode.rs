@@ -5,13 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use image::codecs::png::{CompressionType, FilterType, PngEncoder};
 use image::{DynamicImage, ImageEncoder};
+use img_parts::{Bytes, DynImage, ImageEXIF as _, ImageICC as _};
 use libjpeg_turbo_rs::{Encoder, PixelFormat, Subsampling};
 
-use crate::quality::Chroma;
-use crate::{Format, ImagingError, Picture, profile};
+use crate::file::Chroma;
+use crate::{Format, ImagingError, Picture, color_profile};
 
-/// The largest side a JPEG file can state.
-pub(crate) const JPEG_MAX_SIDE: u32 = 65_500;
 /// Up to a large screenshot.
 const THOROUGH_PIXELS: u64 = 2_100_000;
 
@@ -33,14 +32,14 @@ impl Encoded {
 
 pub fn encode(picture: &Picture) -> Result<Encoded, ImagingError> {
     match picture.target() {
-        Format::Jpeg => jpeg(picture, picture.compression.edit_quality()),
-        _ => png(picture),
+        Format::Jpeg => encode_jpeg(picture, picture.compression.edit_quality()),
+        _ => encode_png(picture),
     }
 }
 
 /// Alpha, if any, is dropped: callers that care choose PNG.
-pub(crate) fn jpeg(picture: &Picture, quality: u8) -> Result<Encoded, ImagingError> {
-    let (fitted, profile) = fitted(picture);
+pub(crate) fn encode_jpeg(picture: &Picture, quality: u8) -> Result<Encoded, ImagingError> {
+    let (fitted, profile) = profile_to_write(picture);
     let source = fitted.as_ref().unwrap_or(&picture.pixels);
     let converted;
     let (pixels, layout) = match source {
@@ -71,8 +70,8 @@ pub(crate) fn jpeg(picture: &Picture, quality: u8) -> Result<Encoded, ImagingErr
     Ok(Encoded::new(bytes, Format::Jpeg))
 }
 
-pub(crate) fn png(picture: &Picture) -> Result<Encoded, ImagingError> {
-    let (fitted, profile) = fitted(picture);
+pub(crate) fn encode_png(picture: &Picture) -> Result<Encoded, ImagingError> {
+    let (fitted, profile) = profile_to_write(picture);
     let mut bytes = Vec::new();
     // The crate's own fast setting makes screenshots four times larger than its lowest level of deflate does, and
     // takes longer. Small pictures can afford a little more work.
@@ -89,10 +88,33 @@ pub(crate) fn png(picture: &Picture) -> Result<Encoded, ImagingError> {
 
 /// The profile to write along, and, where an edit made the picture's own unfit, other pixels that look right
 /// without it.
-pub(crate) fn fitted(picture: &Picture) -> (Option<DynamicImage>, Option<&[u8]>) {
+pub(crate) fn profile_to_write(picture: &Picture) -> (Option<DynamicImage>, Option<&[u8]>) {
     match picture.icc.as_deref() {
-        Some(fitting) if profile::fits(fitting, &picture.pixels) => (None, Some(fitting)),
-        Some(other) => (profile::grays_to_srgb(&picture.pixels, other), None),
+        Some(fitting) if color_profile::fits(fitting, &picture.pixels) => (None, Some(fitting)),
+        Some(other) => (color_profile::grays_to_srgb(&picture.pixels, other), None),
         None => (None, None),
     }
+}
+
+/// Puts a block and a profile into a file of ours. A format without a place for them is left as it is.
+pub(crate) fn embed(
+    encoded: Encoded,
+    exif: Option<Vec<u8>>,
+    icc: Option<&[u8]>,
+) -> Result<Encoded, ImagingError> {
+    if exif.is_none() && icc.is_none() {
+        return Ok(encoded);
+    }
+    let Some(mut file) =
+        DynImage::from_bytes(Bytes::from(encoded.bytes.clone())).map_err(ImagingError::failed)?
+    else {
+        return Ok(encoded);
+    };
+    if let Some(exif) = exif {
+        file.set_exif(Some(Bytes::from(exif)));
+    }
+    if let Some(icc) = icc {
+        file.set_icc_profile(Some(Bytes::copy_from_slice(icc)));
+    }
+    Ok(Encoded { bytes: file.encoder().bytes().to_vec(), ..encoded })
 }

@@ -5,33 +5,30 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use heic_decoder::{ColorInfo, DecodedImage, HeifError};
 use image::{DynamicImage, ImageBuffer};
 
-use crate::{Format, ImagingError, Limits, Work, profile};
+use crate::{EditContext, Format, ImagingError, Limits, TooLarge, color_profile};
 
 /// Upright pixels and their colour profile. The container's own crop, rotation and mirroring are applied; the
 /// orientation that Exif repeats is not, as the standard has it.
-pub(crate) fn read(bytes: &[u8], work: &Work) -> Result<(DynamicImage, Option<Vec<u8>>), ImagingError> {
-    catch_unwind(AssertUnwindSafe(|| read_unguarded(bytes, work)))
+pub(super) fn read(
+    bytes: &[u8],
+    context: &EditContext,
+) -> Result<(DynamicImage, Option<Vec<u8>>), ImagingError> {
+    catch_unwind(AssertUnwindSafe(|| read_unguarded(bytes, context)))
         .map_err(|_| damaged("the decoder panicked"))?
 }
 
-fn read_unguarded(bytes: &[u8], work: &Work) -> Result<(DynamicImage, Option<Vec<u8>>), ImagingError> {
-    let refuse = |error| refused(error, &work.limits);
+fn read_unguarded(
+    bytes: &[u8],
+    context: &EditContext,
+) -> Result<(DynamicImage, Option<Vec<u8>>), ImagingError> {
+    let refuse = |error| refused(error, &context.limits);
     let info = heic_decoder::probe(bytes).map_err(refuse)?;
     let side = |pixels: usize| u32::try_from(pixels).unwrap_or(u32::MAX);
-    work.limits.check(side(info.coded_width), side(info.coded_height))?;
+    context.limits.check(side(info.coded_width), side(info.coded_height))?;
     let mut decoded = heic_decoder::decode(bytes).map_err(refuse)?;
-    work.go_on()?;
+    context.check_stopped()?;
     let icc = decoded.metadata.icc_profile.take().or_else(|| described_profile(decoded.color_info));
     Ok((to_pixels(&decoded).map_err(refuse)?, icc))
-}
-
-pub(crate) fn exif(bytes: &[u8]) -> Option<Vec<u8>> {
-    catch_unwind(|| heic_decoder::read_metadata(bytes)).ok()?.ok()?.exif
-}
-
-/// Bits per channel, as stored.
-pub(crate) fn depth(bytes: &[u8]) -> Option<u32> {
-    Some(catch_unwind(|| heic_decoder::probe(bytes)).ok()?.ok()?.bit_depth_luma)
 }
 
 fn to_pixels(decoded: &DecodedImage) -> Result<DynamicImage, HeifError> {
@@ -78,14 +75,14 @@ fn divide_by_alpha<S: Copy + Into<u32> + TryFrom<u32>>(samples: &mut [S], most: 
 /// Files without a profile may name their colours by code instead.
 fn described_profile(color: Option<ColorInfo>) -> Option<Vec<u8>> {
     let color = color?;
-    profile::from_codes(color.color_primaries, color.transfer_characteristics)
+    color_profile::from_codes(color.color_primaries, color.transfer_characteristics)
 }
 
 fn refused(error: HeifError, limits: &Limits) -> ImagingError {
     match error {
         HeifError::Unsupported(_) => ImagingError::NotEditableYet { format: Format::Heic },
         HeifError::LimitExceeded { .. } => {
-            ImagingError::TooLarge { width: u32::MAX, height: u32::MAX, limits: *limits }
+            TooLarge { width: u32::MAX, height: u32::MAX, limits: *limits }.into()
         }
         other => damaged(&other.to_string()),
     }

@@ -10,11 +10,11 @@ use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
-use crate::{Limits, spare};
+use crate::{Limits, buffer_pool};
 
 /// The pixels as stored, and the colour profile. Of what `rows` tells, if anything, at least so many rows from the
 /// top, where the file can be read in part.
-pub(crate) fn read(
+pub(super) fn read(
     bytes: &[u8],
     rows: Option<u32>,
     limits: &Limits,
@@ -42,7 +42,7 @@ pub(crate) fn read(
     let length = decoder.output_buffer_size().filter(|_| limits.check(width, height).is_ok());
     let length =
         length.ok_or_else(|| ImageError::Limits(LimitError::from_kind(LimitErrorKind::DimensionError)))?;
-    let mut samples = spare::zeros(length);
+    let mut samples = buffer_pool::take_zeroed(length);
     decoder.decode_into(&mut samples).map_err(refused)?;
     let pixels = match space {
         ColorSpace::Luma => ImageBuffer::from_raw(width, height, samples).map(DynamicImage::ImageLuma8),

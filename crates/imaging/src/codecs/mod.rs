@@ -1,18 +1,12 @@
-//! Files to pixels and back: what a file is, what its header says, decoding within limits, encoding by purpose,
-//! converting on request. What is done to the pixels is in `ops`.
+//! Pixels from files and back: decoding within limits, encoding without metadata.
 
-pub(super) mod convert;
-pub(super) mod decode;
-pub(super) mod encode;
-pub(super) mod format;
-pub(super) mod header;
+mod decode;
+mod encode;
 #[cfg(feature = "heic")]
-pub(super) mod heic;
-pub(super) mod jpeg;
-pub(super) mod metadata;
-pub(super) mod probe;
-pub(super) mod profile;
-pub(super) mod quality;
-pub(super) mod segments;
-pub(super) mod shortcut;
-pub(super) mod strip;
+mod heic;
+mod jpeg;
+
+pub use decode::decode;
+pub(crate) use decode::decode_top;
+pub use encode::{Encoded, encode};
+pub(crate) use encode::{embed, encode_jpeg, encode_png, profile_to_write};

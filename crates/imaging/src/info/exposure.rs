@@ -9,11 +9,11 @@ pub struct Exposure {
     /// Share of pixels in which every channel is at its end.
     pub black: f64,
     pub white: f64,
-    pub verdict: Light,
+    pub verdict: Brightness,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Light {
+pub enum Brightness {
     Underexposed,
     Dark,
     Balanced,
@@ -44,15 +44,15 @@ pub(super) fn measure(pixels: &RgbaImage) -> Exposure {
     };
     let (black, white) = (black as f64 / all, white as f64 / all);
     let verdict = if percentile(0.98) < 0.45 {
-        Light::Underexposed
+        Brightness::Underexposed
     } else if mean > 0.78 && (white > 0.15 || percentile(0.05) > 0.45) {
-        Light::Overexposed
+        Brightness::Overexposed
     } else if mean < 0.25 {
-        Light::Dark
+        Brightness::Dark
     } else if mean > 0.70 {
-        Light::Bright
+        Brightness::Bright
     } else {
-        Light::Balanced
+        Brightness::Balanced
     };
     Exposure { mean, black, white, verdict }
 }

@@ -1,20 +1,19 @@
 //! What can be told of a picture by looking at it: measured here, put into words elsewhere.
 
+mod animation;
+mod camera;
 mod colors;
 mod exposure;
-mod motion;
 mod sharpness;
-mod shot;
 
 use super::ops::{ResizeTo, resize};
-use super::probe::probe;
-use super::{Format, ImagingError, Picture, Probe, Work, decode, profile, view};
+use super::{EditContext, Format, ImagingError, Picture, Probe, color_profile, decode, probe};
 
+pub use animation::AnimationInfo;
+pub use camera::CameraInfo;
 pub use colors::{NamedColor, Palette};
-pub use exposure::{Exposure, Light};
-pub use motion::Motion;
+pub use exposure::{Brightness, Exposure};
 pub use sharpness::Sharpness;
-pub use shot::Shot;
 
 /// Measures are taken at one size, so that they mean the same for a thumbnail and a poster.
 const MEASURED_SIDE: u32 = 1024;
@@ -23,15 +22,15 @@ const MEASURED_SIDE: u32 = 1024;
 pub struct Info {
     pub probe: Probe,
     /// Of an animation.
-    pub motion: Option<Motion>,
-    pub shot: Option<Shot>,
+    pub animation: Option<AnimationInfo>,
+    pub camera: Option<CameraInfo>,
     /// None where the format can be measured but not opened.
-    pub look: Option<Look>,
+    pub pixels: Option<PixelInfo>,
 }
 
 /// What only the pixels tell.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Look {
+pub struct PixelInfo {
     /// Bits per channel.
     pub depth: u32,
     pub gray: bool,
@@ -46,33 +45,42 @@ pub struct Look {
     pub photo: bool,
 }
 
-pub fn info(bytes: &[u8], work: &Work) -> Result<Info, ImagingError> {
+pub fn info(bytes: &[u8], context: &EditContext) -> Result<Info, ImagingError> {
     let probe = probe(bytes)?;
-    let look = match decode(bytes, work) {
-        Ok(picture) => Some(look(picture, stored_depth(bytes, probe.format), work)?),
+    let pixels = match decode(bytes, context) {
+        Ok(picture) => Some(measure_pixels(picture, stored_depth(bytes, probe.format), context)?),
         Err(ImagingError::NotEditableYet { .. }) => None,
         Err(error) => return Err(error),
     };
-    Ok(Info { probe, motion: motion::of(bytes, probe.format), shot: Shot::of(bytes, probe.format), look })
+    Ok(Info {
+        probe,
+        animation: animation::of(bytes, probe.format),
+        camera: CameraInfo::of(bytes, probe.format),
+        pixels,
+    })
 }
 
-fn look(picture: Picture, depth: Option<u32>, work: &Work) -> Result<Look, ImagingError> {
+fn measure_pixels(
+    picture: Picture,
+    depth: Option<u32>,
+    context: &EditContext,
+) -> Result<PixelInfo, ImagingError> {
     let color = picture.pixels.color();
     let depth = depth.unwrap_or_else(|| u32::from(color.bytes_per_pixel() / color.channel_count()) * 8);
-    let (gray, transparent) = (!color.has_color(), !view::is_opaque(&picture.pixels));
-    let profile = picture.icc.as_deref().and_then(profile::name);
+    let (gray, transparent) = (!color.has_color(), !picture.is_opaque());
+    let profile = picture.icc.as_deref().and_then(color_profile::name);
     let photo = picture.target() == Format::Jpeg;
     let small = if picture.width().max(picture.height()) > MEASURED_SIDE {
-        resize(picture, ResizeTo::longest(MEASURED_SIDE)?, work)?
+        resize(picture, ResizeTo::longest(MEASURED_SIDE)?, context)?
     } else {
         picture
     };
-    work.go_on()?;
-    let icc = small.icc.as_deref().filter(|icc| profile::fits(icc, &small.pixels));
+    context.check_stopped()?;
+    let icc = small.icc.as_deref().filter(|icc| color_profile::fits(icc, &small.pixels));
     let pixels =
-        icc.and_then(|icc| profile::to_srgb(&small.pixels, icc)).unwrap_or(small.pixels).into_rgba8();
+        icc.and_then(|icc| color_profile::to_srgb(&small.pixels, icc)).unwrap_or(small.pixels).into_rgba8();
     let luma = sharpness::Luma::of(&pixels);
-    Ok(Look {
+    Ok(PixelInfo {
         depth,
         gray,
         transparent,
@@ -89,7 +97,7 @@ fn stored_depth(bytes: &[u8], format: Format) -> Option<u32> {
     match format {
         Format::Png => bytes.get(24).map(|depth| u32::from(*depth)),
         #[cfg(feature = "heic")]
-        Format::Heic => super::heic::depth(bytes),
+        Format::Heic => super::file::heic_depth(bytes),
         _ => None,
     }
 }

@@ -6,16 +6,16 @@ use crate::{ImagingError, Picture, geometry};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Axis {
+pub enum FlipAxis {
     /// Left becomes right.
     Horizontal,
     /// Top becomes bottom.
     Vertical,
 }
 
-pub fn flip(picture: Picture, axis: Axis) -> Result<Picture, ImagingError> {
+pub fn flip(picture: Picture, axis: FlipAxis) -> Result<Picture, ImagingError> {
     picture.try_map(|pixels| match axis {
-        Axis::Horizontal => geometry::mirror(pixels),
-        Axis::Vertical => geometry::upend(pixels),
+        FlipAxis::Horizontal => geometry::mirror(pixels),
+        FlipAxis::Vertical => geometry::upend(pixels),
     })
 }

@@ -8,23 +8,26 @@ mod crop;
 mod filter;
 mod flip;
 mod highlight;
-mod inlay;
 mod redact;
 mod resize;
 mod rotate;
+mod service_canvas;
 mod watermark;
 
 pub use adjust::{Adjustment, adjust};
-pub use annotate::{Annotation, Backing, Path, PathKind, Pin, Place, Spot, TextAlign, Words, annotate};
-pub use collage::{Background, Collage, CollageLayout, collage};
+pub use annotate::{
+    Annotation, LineAnnotation, LineKind, PinAnnotation, RelativePoint, TextAlign, TextAnnotation,
+    TextBacking, TextPosition, annotate,
+};
+pub use collage::{Collage, CollageBackground, CollageLayout, collage};
 pub use compare::{CompareMode, Comparison, compare};
-pub use crop::{Around, Aspect, Borders, CropTo, Tolerance, borders, crop};
-pub use filter::{Filter, Filtering, filter};
-pub use flip::{Axis, flip};
-pub use highlight::{Highlight, Shape, highlight};
-pub use inlay::{Layout, inlay, lay_out, mask};
+pub use crop::{Aspect, Borders, CropCenter, CropTo, TrimTolerance, crop, crop_file, find_borders};
+pub use filter::{Filter, FilterSettings, filter};
+pub use flip::{FlipAxis, flip};
+pub use highlight::{Highlight, HighlightShape, highlight};
 pub use redact::{Redaction, RedactionStyle, redact};
-pub(super) use resize::resized;
 pub use resize::{Fit, ResizeTo, resize};
-pub use rotate::{Corners, rotate};
-pub use watermark::{Mark, Position, Watermark, watermark};
+pub(super) use resize::{resize_to_cell, resized};
+pub use rotate::{RotateCorners, rotate};
+pub use service_canvas::{CanvasLayout, draw_mask, draw_on_canvas, paste_region};
+pub use watermark::{Watermark, WatermarkContent, WatermarkPosition, watermark};

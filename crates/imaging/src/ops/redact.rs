@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::filter::mean_color;
 use crate::picture::{Sample, map_buffer};
-use crate::pixelwise::{LUMA, each_pixel, luma_of, set_color};
-use crate::{Color, ImagingError, Picture, PixelRect, Region, Work};
+use crate::pixels::{LUMA, each_pixel, luma_of, set_color};
+use crate::{Color, EditContext, ImagingError, Picture, PixelRect, Region};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -45,7 +45,11 @@ const SHADES: f32 = 7.0;
 /// The same for how far a colour is from gray.
 const COLOR_STEP: f32 = 0.14;
 
-pub fn redact(picture: Picture, redaction: &Redaction, work: &Work) -> Result<Picture, ImagingError> {
+pub fn redact(
+    picture: Picture,
+    redaction: &Redaction,
+    context: &EditContext,
+) -> Result<Picture, ImagingError> {
     if redaction.regions.is_empty() {
         return Err(ImagingError::BadArgument("Name at least one region to redact.".to_owned()));
     }
@@ -62,7 +66,7 @@ pub fn redact(picture: Picture, redaction: &Redaction, work: &Work) -> Result<Pi
             for cover in covers {
                 // Where parts overlap, the later one sees only what the earlier left.
                 let paint = Paint::new::<_, N>(&buffer, frame.0, cover, redaction);
-                each_pixel::<_, N>(&mut buffer, frame.0, cover, work, |pixel, x, y| {
+                each_pixel::<_, N>(&mut buffer, frame.0, cover, context, |pixel, x, y| {
                     set_color(pixel, paint.at(x, y));
                     // The outline of what was transparent can be as telling as colours are.
                     make_opaque(pixel);

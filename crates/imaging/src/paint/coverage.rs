@@ -5,7 +5,7 @@ use image::{ImageBuffer, Pixel};
 
 use super::lay;
 use crate::picture::Sample;
-use crate::{Color, ImagingError, PixelRect, Work};
+use crate::{Color, EditContext, ImagingError, PixelRect};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Point {
@@ -100,10 +100,10 @@ impl Coverage {
         points: &[Point],
         closed: bool,
         radius: f32,
-        work: &Work,
+        context: &EditContext,
     ) -> Result<(), ImagingError> {
         for pair in points.windows(2) {
-            work.go_on()?;
+            context.check_stopped()?;
             self.line(pair[0], pair[1], radius);
         }
         match points {
@@ -115,13 +115,13 @@ impl Coverage {
     }
 
     /// The area inside of a polygon; what it goes around twice is inside as well.
-    pub fn area(&mut self, points: &[Point], work: &Work) -> Result<(), ImagingError> {
+    pub fn area(&mut self, points: &[Point], context: &EditContext) -> Result<(), ImagingError> {
         let upper = points.iter().map(|p| p.y).fold(f32::MAX, f32::min);
         let lower = points.iter().map(|p| p.y).fold(f32::MIN, f32::max);
         let mut covered = vec![0.0f32; self.width];
         let mut crossings: Vec<(f32, i32)> = Vec::new();
         for row in self.rows(upper, lower) {
-            work.go_on()?;
+            context.check_stopped()?;
             covered.fill(0.0);
             for step in 0..STEPS {
                 let y = (self.top + row as i32) as f32 + (step as f32 + 0.5) / STEPS as f32;

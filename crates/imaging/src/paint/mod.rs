@@ -34,7 +34,7 @@ where
 
 /// An area with smooth edges, in pixels measured from the picture's corner.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Form {
+pub(super) enum PaintShape {
     Rectangle { bounds: Bounds, radius: f32 },
     Ellipse { bounds: Bounds },
 }
@@ -64,7 +64,7 @@ impl Bounds {
     }
 }
 
-impl Form {
+impl PaintShape {
     /// Larger by the same distance on every side; corners become rounder by as much.
     pub fn grow(self, by: f32) -> Self {
         match self {
@@ -134,7 +134,7 @@ fn length(x: f32, y: f32) -> f32 {
 /// Fills a form, never beyond `within`.
 pub(super) fn fill<P: Pixel>(
     canvas: &mut ImageBuffer<P, Vec<P::Subpixel>>,
-    form: Form,
+    form: PaintShape,
     within: PixelRect,
     color: Color,
     opacity: f32,
@@ -152,7 +152,7 @@ pub(super) fn fill<P: Pixel>(
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Outline {
     /// What the band surrounds; nothing well inside of it is touched.
-    pub inner: Form,
+    pub inner: PaintShape,
     pub halo: u32,
     pub thickness: u32,
     pub color: Color,
@@ -215,7 +215,7 @@ mod tests {
     fn whole_pixel_rectangles_have_crisp_edges() {
         let mut canvas = RgbImage::new(10, 10);
         let rect = PixelRect { x: 2, y: 3, width: 4, height: 5 };
-        let form = Form::Rectangle { bounds: rect.into(), radius: 0.0 };
+        let form = PaintShape::Rectangle { bounds: rect.into(), radius: 0.0 };
         fill(&mut canvas, form, PixelRect { x: 0, y: 0, width: 10, height: 10 }, Color::WHITE, 1.0);
         for (x, y, pixel) in canvas.enumerate_pixels() {
             assert_eq!(pixel.0[0], if rect.contains(x, y) { 255 } else { 0 }, "{x},{y}");
@@ -226,7 +226,8 @@ mod tests {
     fn an_ellipse_outline_leaves_no_gaps() {
         let mut canvas = RgbaImage::new(200, 120);
         let bounds = Bounds { left: 20.0, top: 20.0, right: 180.0, bottom: 100.0 };
-        let outline = Outline { inner: Form::Ellipse { bounds }, halo: 1, thickness: 4, color: Color::RED };
+        let outline =
+            Outline { inner: PaintShape::Ellipse { bounds }, halo: 1, thickness: 4, color: Color::RED };
         outline.draw(&mut canvas, PixelRect { x: 0, y: 0, width: 200, height: 120 });
         for step in 0..720 {
             let (sin, cos) = (step as f32 / 2.0).to_radians().sin_cos();

@@ -7,32 +7,32 @@ use super::highlights::{changed, noise};
 use crate::ops::*;
 use crate::*;
 
-fn spot(x: f64, y: f64) -> Spot {
-    Spot::new(x, y).unwrap()
+fn spot(x: f64, y: f64) -> RelativePoint {
+    RelativePoint::new(x, y).unwrap()
 }
 
-fn words(text: &str, place: Place) -> Words {
-    Words {
+fn text_annotation(text: &str, position: TextPosition) -> TextAnnotation {
+    TextAnnotation {
         text: text.to_owned(),
-        place,
+        position,
         size: 60.0,
         color: Color::WHITE,
-        backing: Backing::Outline,
+        backing: TextBacking::Outline,
         align: TextAlign::Center,
     }
 }
 
-fn path(kind: PathKind, points: &[(f64, f64)]) -> Annotation {
+fn path(kind: LineKind, points: &[(f64, f64)]) -> Annotation {
     let points = points.iter().map(|(x, y)| spot(*x, *y)).collect();
-    Annotation::Path(Path { kind, points, color: Color::RED, thickness: 12.0 })
+    Annotation::Line(LineAnnotation { kind, points, color: Color::RED, thickness: 12.0 })
 }
 
 fn pin(x: f64, y: f64) -> Annotation {
-    Annotation::Pin(Pin { at: spot(x, y), number: 12, color: Color::RED, size: 100.0 })
+    Annotation::Pin(PinAnnotation { at: spot(x, y), number: 12, color: Color::RED, size: 100.0 })
 }
 
 fn on(before: &DynamicImage, annotations: &[Annotation]) -> Picture {
-    annotate(Picture::new(before.clone(), Format::Png), annotations, &Work::default()).unwrap()
+    annotate(Picture::new(before.clone(), Format::Png), annotations, &EditContext::default()).unwrap()
 }
 
 /// The smallest rectangle around all pixels that changed: left, top, right, bottom.
@@ -45,7 +45,7 @@ fn extent(touched: &[(u32, u32)]) -> (u32, u32, u32, u32) {
 #[test]
 fn an_arrow_goes_from_its_start_to_its_tip_and_no_further() {
     let before = noise(400, 400);
-    let after = on(&before, &[path(PathKind::Arrow, &[(200.0, 500.0), (800.0, 500.0)])]);
+    let after = on(&before, &[path(LineKind::Arrow, &[(200.0, 500.0), (800.0, 500.0)])]);
     let (left, top, right, bottom) = extent(&changed(&before, &after));
     assert!((72..=80).contains(&left) && (318..=323).contains(&right), "{left} to {right}");
     let pixels = after.pixels();
@@ -60,10 +60,10 @@ fn an_arrow_goes_from_its_start_to_its_tip_and_no_further() {
 fn a_filled_polygon_tints_its_inside_only() {
     let before = DynamicImage::from(RgbImage::from_pixel(200, 200, Rgb([0, 0, 200])));
     let corners = [(200.0, 200.0), (800.0, 200.0), (800.0, 800.0), (200.0, 800.0)];
-    let after = on(&before, &[path(PathKind::Closed { fill: 0.5 }, &corners)]);
+    let after = on(&before, &[path(LineKind::Closed { fill: 0.5 }, &corners)]);
     assert_eq!(after.pixels().get_pixel(100, 100).0, [128, 0, 100, 255]);
     assert_eq!(after.pixels().get_pixel(20, 100).0, [0, 0, 200, 255]);
-    let open = on(&before, &[path(PathKind::Open, &corners)]);
+    let open = on(&before, &[path(LineKind::Open, &corners)]);
     assert_eq!(open.pixels().get_pixel(100, 100).0, [0, 0, 200, 255]);
     assert_eq!(open.pixels().get_pixel(40, 100).0, [0, 0, 200, 255], "the last side is left open");
     assert_eq!(open.pixels().get_pixel(160, 100).0, [255, 0, 0, 255]);
@@ -87,9 +87,9 @@ fn a_pins_tip_is_on_its_spot_and_its_body_inside_the_frame() {
 fn text_in_a_region_stays_in_it() {
     let before = noise(500, 300);
     let region = Region::new(100.0, 200.0, 500.0, 700.0).unwrap();
-    let text = words("The quick brown fox jumps over the lazy dog", Place::In(region));
-    for backing in [Backing::Outline, Backing::Plate, Backing::None] {
-        let after = on(&before, &[Annotation::Words(Words { backing, ..text.clone() })]);
+    let text = text_annotation("The quick brown fox jumps over the lazy dog", TextPosition::In(region));
+    for backing in [TextBacking::Outline, TextBacking::Plate, TextBacking::None] {
+        let after = on(&before, &[Annotation::Text(TextAnnotation { backing, ..text.clone() })]);
         let (left, top, right, bottom) = extent(&changed(&before, &after));
         assert!(left >= 49 && right <= 251 && top >= 59 && bottom <= 211, "{left} {top} {right} {bottom}");
         assert!(right - left > 100 && bottom - top > 30, "and fills it");
@@ -102,7 +102,10 @@ fn text_reads_on_white_and_on_black() {
         let before = DynamicImage::from(RgbImage::from_pixel(300, 200, Rgb([shade; 3])));
         let after = on(
             &before,
-            &[Annotation::Words(Words { size: 200.0, ..words("eagle", Place::At(spot(500.0, 500.0))) })],
+            &[Annotation::Text(TextAnnotation {
+                size: 200.0,
+                ..text_annotation("eagle", TextPosition::At(spot(500.0, 500.0)))
+            })],
         );
         let pixels = after.pixels().to_rgb8();
         let count = |of: fn(u8) -> bool| pixels.pixels().filter(|p| of(p.0[0])).count();
@@ -122,8 +125,8 @@ fn everything_draws_on_gray_deep_and_transparent_pictures() {
         let after = on(
             &pixels,
             &[
-                Annotation::Words(words("hi", Place::At(spot(500.0, 300.0)))),
-                path(PathKind::Open, &[(100.0, 800.0), (900.0, 800.0)]),
+                Annotation::Text(text_annotation("hi", TextPosition::At(spot(500.0, 300.0)))),
+                path(LineKind::Open, &[(100.0, 800.0), (900.0, 800.0)]),
                 pin(800.0, 600.0),
             ],
         );
@@ -134,23 +137,23 @@ fn everything_draws_on_gray_deep_and_transparent_pictures() {
     }
 }
 
-fn signed(before: &DynamicImage, mark: Mark, position: Position) -> Picture {
-    let mark = Watermark { mark, position, opacity: 0.6, size: 0.25 };
-    watermark(Picture::new(before.clone(), Format::Png), &mark, &Work::default()).unwrap()
+fn signed(before: &DynamicImage, content: WatermarkContent, position: WatermarkPosition) -> Picture {
+    let content = Watermark { content, position, opacity: 0.6, size: 0.25 };
+    watermark(Picture::new(before.clone(), Format::Png), &content, &EditContext::default()).unwrap()
 }
 
-fn text_mark() -> Mark {
-    Mark::Text { text: "© Jane Doe".to_owned(), color: Color::WHITE }
+fn text_mark() -> WatermarkContent {
+    WatermarkContent::Text { text: "© Jane Doe".to_owned(), color: Color::WHITE }
 }
 
 #[test]
 fn a_watermark_is_in_its_corner_with_a_margin_and_as_wide_as_asked_for() {
     let before = noise(400, 300);
     for (position, (left, top)) in [
-        (Position::TopLeft, (true, true)),
-        (Position::TopRight, (false, true)),
-        (Position::BottomLeft, (true, false)),
-        (Position::BottomRight, (false, false)),
+        (WatermarkPosition::TopLeft, (true, true)),
+        (WatermarkPosition::TopRight, (false, true)),
+        (WatermarkPosition::BottomLeft, (true, false)),
+        (WatermarkPosition::BottomRight, (false, false)),
     ] {
         let reach = extent(&changed(&before, &signed(&before, text_mark(), position)));
         assert!((90..=102).contains(&(reach.2 - reach.0)), "{position:?}: {reach:?}");
@@ -164,7 +167,7 @@ fn a_watermark_is_in_its_corner_with_a_margin_and_as_wide_as_asked_for() {
 #[test]
 fn a_tiled_watermark_reaches_every_part_of_the_picture() {
     let before = noise(400, 300);
-    let touched = changed(&before, &signed(&before, text_mark(), Position::Tile));
+    let touched = changed(&before, &signed(&before, text_mark(), WatermarkPosition::Tile));
     for (column, row) in [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1), (0, 2), (1, 2), (2, 2)] {
         let here = touched.iter().filter(|(x, y)| x * 3 / 400 == column && y * 3 / 300 == row).count();
         assert!(here > 100, "{column},{row}: {here}");
@@ -176,9 +179,10 @@ fn a_tiled_watermark_reaches_every_part_of_the_picture() {
 fn a_picture_as_a_mark_keeps_its_transparency() {
     let mut logo = RgbaImage::from_pixel(50, 50, Rgba([0, 255, 0, 255]));
     (0..50).for_each(|x| (0..25).for_each(|y| logo.put_pixel(x, y, Rgba([0, 255, 0, 0]))));
-    let mark = Mark::picture(Picture::new(logo.into(), Format::Png), &Work::default()).unwrap();
+    let content =
+        WatermarkContent::picture(Picture::new(logo.into(), Format::Png), &EditContext::default()).unwrap();
     let before = DynamicImage::from(RgbImage::from_pixel(400, 400, Rgb([100, 100, 100])));
-    let after = signed(&before, mark, Position::Center);
+    let after = signed(&before, content, WatermarkPosition::Center);
     assert_eq!(after.pixels().get_pixel(200, 170).0, [100, 100, 100, 255]);
     assert_eq!(after.pixels().get_pixel(200, 230).0, [40, 193, 40, 255]);
     assert_eq!(after.pixels().get_pixel(260, 230).0, [100, 100, 100, 255]);
@@ -186,15 +190,16 @@ fn a_picture_as_a_mark_keeps_its_transparency() {
 
 #[test]
 fn a_stopped_edit_draws_nothing_more() {
-    let stop = Stop::default();
-    let work = Work::new(Limits::default(), stop.clone());
-    stop.now();
+    let stop = StopFlag::default();
+    let context = EditContext::new(Limits::default(), stop.clone());
+    stop.stop();
     let picture = || Picture::new(noise(50, 50), Format::Png);
-    assert_eq!(annotate(picture(), &[pin(1.0, 1.0)], &work).unwrap_err(), ImagingError::Stopped);
-    let mark = Watermark { mark: text_mark(), position: Position::Tile, opacity: 1.0, size: 0.5 };
-    assert_eq!(watermark(picture(), &mark, &work).unwrap_err(), ImagingError::Stopped);
-    let spot = Highlight { shape: Shape::Spotlight, ..Highlight::new(Region::FULL) };
-    assert_eq!(highlight(picture(), &[spot], &work).unwrap_err(), ImagingError::Stopped);
+    assert_eq!(annotate(picture(), &[pin(1.0, 1.0)], &context).unwrap_err(), ImagingError::Stopped);
+    let content =
+        Watermark { content: text_mark(), position: WatermarkPosition::Tile, opacity: 1.0, size: 0.5 };
+    assert_eq!(watermark(picture(), &content, &context).unwrap_err(), ImagingError::Stopped);
+    let spot = Highlight { shape: HighlightShape::Spotlight, ..Highlight::new(Region::FULL) };
+    assert_eq!(highlight(picture(), &[spot], &context).unwrap_err(), ImagingError::Stopped);
 }
 
 proptest! {
@@ -210,28 +215,28 @@ proptest! {
         let before = noise(width, height);
         let spots: Vec<_> = points.iter().map(|(x, y)| spot(*x, *y)).collect();
         let stroke = |kind| {
-            Annotation::Path(Path { kind, points: spots.clone(), color: Color::RED, thickness })
+            Annotation::Line(LineAnnotation { kind, points: spots.clone(), color: Color::RED, thickness })
         };
-        let at = Place::At(spots[0]);
-        let plate = Words { size, backing: Backing::Plate, ..words(&text, at) };
+        let at = TextPosition::At(spots[0]);
+        let plate = TextAnnotation { size, backing: TextBacking::Plate, ..text_annotation(&text, at) };
         let annotations = [
-            stroke(PathKind::Open),
-            stroke(PathKind::Arrow),
-            stroke(PathKind::Closed { fill: 0.4 }),
-            Annotation::Pin(Pin { at: spots[1], number, color: Color::WHITE, size }),
-            Annotation::Words(Words { size, ..words(&text, at) }),
-            Annotation::Words(plate),
+            stroke(LineKind::Open),
+            stroke(LineKind::Arrow),
+            stroke(LineKind::Closed { fill: 0.4 }),
+            Annotation::Pin(PinAnnotation { at: spots[1], number, color: Color::WHITE, size }),
+            Annotation::Text(TextAnnotation { size, ..text_annotation(&text, at) }),
+            Annotation::Text(plate),
         ];
-        let drawn = annotate(Picture::new(before.clone(), Format::Png), &annotations, &Work::default());
+        let drawn = annotate(Picture::new(before.clone(), Format::Png), &annotations, &EditContext::default());
         match drawn {
             Ok(after) => prop_assert_eq!((after.width(), after.height()), (width, height)),
             Err(ImagingError::BadArgument(why)) => prop_assert!(why.contains("no room for a readable letter"), "{}", why),
             Err(other) => prop_assert!(false, "{other:?}"),
         }
-        let position = if tile { Position::Tile } else { Position::BottomRight };
-        let mark = Mark::Text { text, color: Color::BLACK };
-        let mark = Watermark { mark, position, opacity: 1.0, size: (size / 500.0) as f32 };
-        watermark(Picture::new(before, Format::Png), &mark, &Work::default()).unwrap();
+        let position = if tile { WatermarkPosition::Tile } else { WatermarkPosition::BottomRight };
+        let content = WatermarkContent::Text { text, color: Color::BLACK };
+        let content = Watermark { content, position, opacity: 1.0, size: (size / 500.0) as f32 };
+        watermark(Picture::new(before, Format::Png), &content, &EditContext::default()).unwrap();
     }
 
     #[test]
@@ -239,7 +244,7 @@ proptest! {
         x1 in 0.0..=1000.0f64, y1 in 0.0..=1000.0f64, x2 in 0.0..=1000.0f64, y2 in 0.0..=1000.0f64,
     ) {
         let before = noise(150, 150);
-        let after = on(&before, &[path(PathKind::Open, &[(x1, y1), (x2, y2)])]);
+        let after = on(&before, &[path(LineKind::Open, &[(x1, y1), (x2, y2)])]);
         let (a, b) = ((x1 * 0.15, y1 * 0.15), (x2 * 0.15, y2 * 0.15));
         let touched = changed(&before, &after);
         prop_assert!(!touched.is_empty());

@@ -5,12 +5,12 @@ use libjpeg_turbo_rs::{ColorSpace, Encoder, PixelFormat};
 use moxcms::ColorProfile;
 
 use super::read;
+use crate::file::{Chroma, Compression};
 use crate::ops::*;
-use crate::quality::{Chroma, Compression};
 use crate::*;
 
 fn open(bytes: &[u8]) -> Picture {
-    decode(bytes, &Work::default()).unwrap()
+    decode(bytes, &EditContext::default()).unwrap()
 }
 
 /// Red, green, blue and cream, a quarter each; the colours every file in `made` shows.
@@ -69,7 +69,7 @@ fn ycck_is_not_shown_inverted() {
 #[test]
 fn rare_variants_open_or_are_refused_with_a_way_out() {
     for name in ["made/palette.tif", "made/float_gray.tif"] {
-        match decode(&read(name), &Work::default()) {
+        match decode(&read(name), &EditContext::default()) {
             Ok(picture) => assert_eq!(picture.width(), 48, "{name}"),
             Err(error @ ImagingError::NotEditableYet { .. }) => {
                 assert!(error.to_string().contains("export it as JPEG or PNG"), "{error}");
@@ -100,7 +100,7 @@ fn the_compression_of_the_source_is_recognised() {
 #[test]
 fn an_edited_jpeg_keeps_its_quality_and_its_chroma() {
     let edited = |name: &str| {
-        let flipped = flip(open(&read(name)), Axis::Horizontal).unwrap();
+        let flipped = flip(open(&read(name)), FlipAxis::Horizontal).unwrap();
         open(&encode(&flipped).unwrap().bytes).compression
     };
     assert_eq!(edited("made/progressive.jpg"), open(&read("made/progressive.jpg")).compression);
@@ -136,7 +136,7 @@ fn gray_stays_gray_and_deep_stays_deep() {
 fn an_iphone_photo_is_upright_and_keeps_its_wide_colours() {
     let arrow = open(&read("photo_arrow.heic"));
     assert_eq!((arrow.width(), arrow.height()), (3024, 4032));
-    let profile = arrow.icc.as_deref().and_then(profile::name);
+    let profile = arrow.icc.as_deref().and_then(color_profile::name);
     assert_eq!(profile.as_deref(), Some("Display P3"));
     let file = encode(&arrow).unwrap();
     assert_eq!(file.mime, "image/jpeg");
@@ -146,8 +146,9 @@ fn an_iphone_photo_is_upright_and_keeps_its_wide_colours() {
 #[cfg(feature = "heic")]
 #[test]
 fn a_heic_photo_over_the_limit_is_refused_before_it_is_decoded() {
-    let work = Work::new(Limits { max_pixels: 12_000_000, ..Limits::default() }, Stop::default());
-    assert!(matches!(decode(&read("photo_arrow.heic"), &work), Err(ImagingError::TooLarge { .. })));
+    let context =
+        EditContext::new(Limits { max_pixels: 12_000_000, ..Limits::default() }, StopFlag::default());
+    assert!(matches!(decode(&read("photo_arrow.heic"), &context), Err(ImagingError::TooLarge { .. })));
 }
 
 #[cfg(feature = "heic")]
@@ -157,14 +158,14 @@ fn a_bent_heic_photo_never_panics() {
     for at in (0..file.len()).step_by(97) {
         let mut bent = file.clone();
         bent[at] ^= 0x55;
-        let _ = decode(&bent, &Work::default());
-        let _ = decode(&file[..at], &Work::default());
+        let _ = decode(&bent, &EditContext::default());
+        let _ = decode(&file[..at], &EditContext::default());
     }
 }
 
 #[test]
 fn a_refused_format_says_what_to_do_instead() {
-    let error = decode(&read("photo.avif"), &Work::default()).unwrap_err().to_string();
+    let error = decode(&read("photo.avif"), &EditContext::default()).unwrap_err().to_string();
     assert!(
         error.contains("AVIF") && error.contains("as a photo") && error.contains("JPEG or PNG"),
         "{error}"
@@ -211,15 +212,15 @@ fn a_profile_is_read_from_webp_and_tiff_too() {
     let pixels: DynamicImage = RgbImage::from_pixel(8, 8, Rgb([200, 10, 10])).into();
     let tiff = open(&read("made/profile.tif"));
     shows_the_quarters("profile.tif", &tiff, 0);
-    assert_eq!(tiff.icc.as_deref().and_then(profile::name).as_deref(), Some("sRGB built-in"));
+    assert_eq!(tiff.icc.as_deref().and_then(color_profile::name).as_deref(), Some("sRGB built-in"));
     let wanted = Conversion {
-        to: Target::WebP,
+        to: ConversionFormat::WebP,
         quality: None,
         max_bytes: None,
-        metadata: Metadata::Strip,
+        metadata: MetadataPolicy::Strip,
         lossless: true,
     };
     let png = encode(&Picture::new(pixels, Format::Png).with_icc(Some(profile.clone()))).unwrap();
-    let webp = convert(&png.bytes, &wanted, &Work::default()).unwrap();
+    let webp = convert(&png.bytes, &wanted, &EditContext::default()).unwrap();
     assert_eq!(open(&webp.bytes).icc, Some(profile));
 }

@@ -5,19 +5,19 @@ use image::{Rgba, RgbaImage};
 use super::read;
 use crate::*;
 
-fn to(to: Target) -> Conversion {
-    Conversion { to, quality: None, max_bytes: None, metadata: Metadata::Strip, lossless: false }
+fn to(to: ConversionFormat) -> Conversion {
+    Conversion { to, quality: None, max_bytes: None, metadata: MetadataPolicy::Strip, lossless: false }
 }
 
 fn converted(name: &str, wanted: Conversion) -> (Encoded, String) {
-    let made =
-        convert(&read(name), &wanted, &Work::default()).unwrap_or_else(|error| panic!("{name}: {error:?}"));
+    let made = convert(&read(name), &wanted, &EditContext::default())
+        .unwrap_or_else(|error| panic!("{name}: {error:?}"));
     let note = made.note.clone().unwrap_or_default();
     (made, note)
 }
 
 fn open(bytes: &[u8]) -> Picture {
-    decode(bytes, &Work::default()).unwrap()
+    decode(bytes, &EditContext::default()).unwrap()
 }
 
 /// Mean difference of all channels, 0 to 255.
@@ -34,16 +34,21 @@ fn every_file_becomes_every_format_or_is_refused() {
     for name in manifest.lines().skip(1).filter_map(|line| line.split('\t').next()) {
         // The large ones prove nothing more here and take long without optimisation.
         let small = !name.starts_with("wide_") && !name.starts_with("exif_") && name != "photo_arrow.heic";
-        let opens = decode(&read(name), &Work::default()).is_ok();
-        for target in [Target::Jpeg, Target::Png, Target::WebP, Target::Gif] {
-            for metadata in [Metadata::Strip, Metadata::Keep] {
+        let opens = decode(&read(name), &EditContext::default()).is_ok();
+        for target in
+            [ConversionFormat::Jpeg, ConversionFormat::Png, ConversionFormat::WebP, ConversionFormat::Gif]
+        {
+            for metadata in [MetadataPolicy::Strip, MetadataPolicy::Keep] {
                 if !small
                     && opens
-                    && (target == Target::Png || target == Target::Gif || metadata == Metadata::Keep)
+                    && (target == ConversionFormat::Png
+                        || target == ConversionFormat::Gif
+                        || metadata == MetadataPolicy::Keep)
                 {
                     continue;
                 }
-                let made = convert(&read(name), &Conversion { metadata, ..to(target) }, &Work::default());
+                let made =
+                    convert(&read(name), &Conversion { metadata, ..to(target) }, &EditContext::default());
                 match made {
                     Ok(made) => {
                         assert!(opens, "{name} to {target:?}");
@@ -55,7 +60,7 @@ fn every_file_becomes_every_format_or_is_refused() {
                         );
                         let before = probe(&read(name)).unwrap();
                         assert_eq!((back.width, back.height), (before.width, before.height), "{name}");
-                        decode(&made.bytes, &Work::default()).unwrap();
+                        decode(&made.bytes, &EditContext::default()).unwrap();
                     }
                     // Wider than WebP can be.
                     Err(ImagingError::BadArgument(_)) => assert!(name.starts_with("wide_"), "{name}"),
@@ -69,24 +74,29 @@ fn every_file_becomes_every_format_or_is_refused() {
 #[test]
 fn the_picture_looks_the_same_in_every_format() {
     let source = open(&read("photo_chelsea.png"));
-    for (target, most) in [(Target::Jpeg, 4.0), (Target::Png, 0.0), (Target::WebP, 4.0), (Target::Gif, 8.0)] {
+    for (target, most) in [
+        (ConversionFormat::Jpeg, 4.0),
+        (ConversionFormat::Png, 0.0),
+        (ConversionFormat::WebP, 4.0),
+        (ConversionFormat::Gif, 8.0),
+    ] {
         let (made, _) = converted("photo_chelsea.png", to(target));
         let distance = difference(&source, &open(&made.bytes));
         assert!(distance <= most, "{target:?}: {distance}");
     }
-    let lossless = Conversion { lossless: true, ..to(Target::WebP) };
+    let lossless = Conversion { lossless: true, ..to(ConversionFormat::WebP) };
     assert_eq!(difference(&source, &open(&converted("photo_chelsea.png", lossless).0.bytes)), 0.0);
 }
 
 #[test]
 fn a_file_gets_under_its_limit_and_says_how() {
     for (name, target, kb) in [
-        ("photo_astronaut.png", Target::Jpeg, 40),
-        ("photo_astronaut.png", Target::Jpeg, 4),
-        ("photo_astronaut.png", Target::WebP, 20),
-        ("photo_astronaut.png", Target::Png, 100),
-        ("photo_chelsea.png", Target::Gif, 20),
-        ("photo_flower.jpg", Target::Jpeg, 60),
+        ("photo_astronaut.png", ConversionFormat::Jpeg, 40),
+        ("photo_astronaut.png", ConversionFormat::Jpeg, 4),
+        ("photo_astronaut.png", ConversionFormat::WebP, 20),
+        ("photo_astronaut.png", ConversionFormat::Png, 100),
+        ("photo_chelsea.png", ConversionFormat::Gif, 20),
+        ("photo_flower.jpg", ConversionFormat::Jpeg, 60),
     ] {
         let (made, note) = converted(name, Conversion { max_bytes: Some(kb * 1000), ..to(target) });
         assert!(made.bytes.len() as u64 <= kb * 1000, "{name} {target:?} {kb}: {}", made.bytes.len());
@@ -98,18 +108,18 @@ fn a_file_gets_under_its_limit_and_says_how() {
         assert!(note.contains("Quality") || note.contains("Scaled down"), "{note}");
     }
     let (_, note) =
-        converted("photo_astronaut.png", Conversion { max_bytes: Some(4000), ..to(Target::Jpeg) });
+        converted("photo_astronaut.png", Conversion { max_bytes: Some(4000), ..to(ConversionFormat::Jpeg) });
     assert!(note.contains("Scaled down from 512×512"), "{note}");
     let (made, note) =
-        converted("photo_flower.jpg", Conversion { max_bytes: Some(900_000), ..to(Target::Jpeg) });
+        converted("photo_flower.jpg", Conversion { max_bytes: Some(900_000), ..to(ConversionFormat::Jpeg) });
     assert!(note.contains("not touched"), "{note}");
     assert!(open(&made.bytes).pixels() == open(&read("photo_flower.jpg")).pixels());
 }
 
 #[test]
 fn an_impossible_limit_is_refused_with_a_way_out() {
-    let wanted = Conversion { max_bytes: Some(60), ..to(Target::Jpeg) };
-    let error = convert(&read("photo_flower.jpg"), &wanted, &Work::default()).unwrap_err().to_string();
+    let wanted = Conversion { max_bytes: Some(60), ..to(ConversionFormat::Jpeg) };
+    let error = convert(&read("photo_flower.jpg"), &wanted, &EditContext::default()).unwrap_err().to_string();
     assert!(error.contains("max_kb") && error.contains("Allow more"), "{error}");
 }
 
@@ -118,7 +128,7 @@ fn quality_is_heeded() {
     let size = |quality, target| {
         converted("photo_chelsea.png", Conversion { quality: Some(quality), ..to(target) }).0.bytes.len()
     };
-    for target in [Target::Jpeg, Target::WebP] {
+    for target in [ConversionFormat::Jpeg, ConversionFormat::WebP] {
         assert!(size(20, target) * 2 < size(90, target), "{target:?}");
     }
 }
@@ -128,12 +138,12 @@ fn transparency_becomes_white_in_a_jpeg_and_stays_elsewhere() {
     let pixels =
         RgbaImage::from_fn(40, 40, |x, _| if x < 20 { Rgba([200, 0, 0, 255]) } else { Rgba([0, 0, 0, 0]) });
     let png = encode(&Picture::new(pixels.into(), Format::Png)).unwrap().bytes;
-    let made = |target| convert(&png, &to(target), &Work::default()).unwrap();
-    let jpeg = made(Target::Jpeg);
+    let made = |target| convert(&png, &to(target), &EditContext::default()).unwrap();
+    let jpeg = made(ConversionFormat::Jpeg);
     assert!(jpeg.note.as_deref().unwrap_or_default().contains("white"), "{:?}", jpeg.note);
     let flat = open(&jpeg.bytes).pixels().to_rgb8();
     assert!(flat.get_pixel(35, 20).0.iter().all(|c| *c > 250) && flat.get_pixel(5, 20).0[0] > 180);
-    for target in [Target::WebP, Target::Gif, Target::Png] {
+    for target in [ConversionFormat::WebP, ConversionFormat::Gif, ConversionFormat::Png] {
         let shown = open(&made(target).bytes).pixels().to_rgba8();
         assert_eq!((shown.get_pixel(35, 20).0[3], shown.get_pixel(5, 20).0[3]), (0, 255), "{target:?}");
     }
@@ -143,16 +153,16 @@ fn transparency_becomes_white_in_a_jpeg_and_stays_elsewhere() {
 fn stripping_a_file_of_its_own_format_leaves_its_pixels_alone() {
     let tells = |bytes: &[u8], word: &[u8]| bytes.windows(word.len()).any(|w| w == word);
     for (name, target) in [
-        ("exif_landscape_1.jpg", Target::Jpeg),
-        ("jpeg_exif_gps.jpg", Target::Jpeg),
-        ("made/gain_map.jpg", Target::Jpeg),
-        ("made/progressive.jpg", Target::Jpeg),
-        ("photo_rocket.jpg", Target::Jpeg),
-        ("photo_astronaut.png", Target::Png),
-        ("webp_alpha.webp", Target::WebP),
-        ("made/animated.webp", Target::WebP),
-        ("made/animated.png", Target::Png),
-        ("anim.gif", Target::Gif),
+        ("exif_landscape_1.jpg", ConversionFormat::Jpeg),
+        ("jpeg_exif_gps.jpg", ConversionFormat::Jpeg),
+        ("made/gain_map.jpg", ConversionFormat::Jpeg),
+        ("made/progressive.jpg", ConversionFormat::Jpeg),
+        ("photo_rocket.jpg", ConversionFormat::Jpeg),
+        ("photo_astronaut.png", ConversionFormat::Png),
+        ("webp_alpha.webp", ConversionFormat::WebP),
+        ("made/animated.webp", ConversionFormat::WebP),
+        ("made/animated.png", ConversionFormat::Png),
+        ("anim.gif", ConversionFormat::Gif),
     ] {
         let (made, note) = converted(name, to(target));
         assert!(note.contains("not touched"), "{name}: {note}");
@@ -167,23 +177,23 @@ fn stripping_a_file_of_its_own_format_leaves_its_pixels_alone() {
 
 #[test]
 fn a_turned_photo_is_stripped_by_turning_its_pixels() {
-    let (made, _) = converted("exif_landscape_6.jpg", to(Target::Jpeg));
+    let (made, _) = converted("exif_landscape_6.jpg", to(ConversionFormat::Jpeg));
     let upright = open(&made.bytes);
     assert_eq!((upright.width(), upright.height()), (1800, 1200));
-    assert!(metadata::exif_block(&made.bytes, Format::Jpeg).is_none());
+    assert!(file::read_exif_block(&made.bytes, Format::Jpeg).is_none());
 }
 
 #[test]
 fn kept_metadata_tells_the_truth_and_warns_of_the_place() {
     for (name, gps) in [("jpeg_exif_gps.jpg", true), ("exif_landscape_6.jpg", false)] {
-        for target in [Target::Png, Target::WebP, Target::Jpeg] {
-            let wanted = Conversion { metadata: Metadata::Keep, quality: None, ..to(target) };
+        for target in [ConversionFormat::Png, ConversionFormat::WebP, ConversionFormat::Jpeg] {
+            let wanted = Conversion { metadata: MetadataPolicy::Keep, quality: None, ..to(target) };
             let (made, note) = converted(name, wanted);
             assert!(note.contains("Exif data kept"), "{name} {target:?}: {note}");
             assert_eq!(note.contains("GPS"), gps, "{name} {target:?}: {note}");
-            let block = metadata::exif_block(&made.bytes, target.format()).expect("the block is there");
-            let exif = metadata::read_block(block).expect("it can be read");
-            assert_eq!(metadata::has_position(&exif), gps);
+            let block = file::read_exif_block(&made.bytes, target.format()).expect("the block is there");
+            let exif = file::read_exif(block).expect("it can be read");
+            assert_eq!(file::has_position(&exif), gps);
             let turn = exif.get_field(exif::Tag::Orientation, exif::In::PRIMARY);
             assert!(turn.is_none_or(|field| field.value.get_uint(0) == Some(1)), "{name} {target:?}");
             let (before, after) = (probe(&read(name)).unwrap(), probe(&made.bytes).unwrap());
@@ -195,14 +205,14 @@ fn kept_metadata_tells_the_truth_and_warns_of_the_place() {
 #[test]
 fn what_is_lost_is_said() {
     let said = |name: &str, target| converted(name, to(target)).1;
-    assert!(said("anim.gif", Target::Png).contains("first frame"));
-    assert!(said("made/deep.png", Target::Jpeg).contains("16 bits"));
-    assert!(!said("photo_chelsea.png", Target::Jpeg).contains("white"));
+    assert!(said("anim.gif", ConversionFormat::Png).contains("first frame"));
+    assert!(said("made/deep.png", ConversionFormat::Jpeg).contains("16 bits"));
+    assert!(!said("photo_chelsea.png", ConversionFormat::Jpeg).contains("white"));
 }
 
 #[test]
 fn a_picture_of_few_colours_is_exact_as_a_gif() {
-    let (made, _) = converted("made/interlaced.png", to(Target::Gif));
+    let (made, _) = converted("made/interlaced.png", to(ConversionFormat::Gif));
     assert_eq!(difference(&open(&read("made/interlaced.png")), &open(&made.bytes)), 0.0);
 }
 
@@ -211,7 +221,7 @@ fn wide_colours_become_ordinary_ones_where_no_profile_fits() {
     let profile = moxcms::ColorProfile::new_display_p3().encode().unwrap();
     let pixels = image::RgbImage::from_pixel(4, 4, image::Rgb([128, 100, 60]));
     let png = encode(&Picture::new(pixels.into(), Format::Png).with_icc(Some(profile))).unwrap();
-    let gif = convert(&png.bytes, &to(Target::Gif), &Work::default()).unwrap();
+    let gif = convert(&png.bytes, &to(ConversionFormat::Gif), &EditContext::default()).unwrap();
     let [r, g, b, _] = open(&gif.bytes).pixels().to_rgba8().get_pixel(0, 0).0;
     assert!(r > 130 && g.abs_diff(99) < 4 && b < 57, "{r} {g} {b}");
 }

@@ -65,7 +65,7 @@ fn every_file_gives_what_the_manifest_expects() {
     for (name, expect) in FILES {
         assert!(listed.contains(&name), "{name} is in the manifest");
         let bytes = read(name);
-        let opened = decode(&bytes, &Work::default());
+        let opened = decode(&bytes, &EditContext::default());
         match (expect, opened) {
             (Opens(format, width, height), Ok(picture)) => {
                 assert_eq!((picture.width(), picture.height()), (width, height), "{name}");
@@ -90,7 +90,7 @@ fn formats_that_cannot_be_edited_are_still_measured() {
     assert_eq!((arrow.format, arrow.width, arrow.height), (Format::Heic, 3024, 4032));
     let avif = probe(&read("photo.avif")).unwrap();
     assert_eq!((avif.format, avif.width, avif.height), (Format::Avif, 128, 128));
-    assert!(!Format::Avif.editable() && Format::Jpeg.editable());
+    assert!(!Format::Avif.is_editable() && Format::Jpeg.is_editable());
 }
 
 /// How far two pictures are apart once both are small, 0 to 255.
@@ -102,7 +102,7 @@ fn difference(a: &DynamicImage, b: &DynamicImage) -> f64 {
 }
 
 fn open(name: &str) -> Picture {
-    decode(&read(name), &Work::default()).unwrap()
+    decode(&read(name), &EditContext::default()).unwrap()
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn every_orientation_is_upright_after_decoding() {
 fn the_orientation_of_webp_png_and_tiff_is_applied_too() {
     let webp = read("webp_orientation_6.webp");
     let stored = image::load_from_memory(&webp).unwrap();
-    assert_eq!(decode(&webp, &Work::default()).unwrap().pixels(), &stored.rotate90());
+    assert_eq!(decode(&webp, &EditContext::default()).unwrap().pixels(), &stored.rotate90());
 
     let pixels: DynamicImage =
         image::RgbImage::from_fn(4, 2, |x, y| image::Rgb([x as u8 * 60, y as u8 * 60, 7])).into();
@@ -129,14 +129,14 @@ fn the_orientation_of_webp_png_and_tiff_is_applied_too() {
     let exif = b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
     image::ImageEncoder::set_exif_metadata(&mut encoder, exif.to_vec()).unwrap();
     pixels.write_with_encoder(encoder).unwrap();
-    assert_eq!(decode(&png, &Work::default()).unwrap().pixels(), &pixels.rotate90());
+    assert_eq!(decode(&png, &EditContext::default()).unwrap().pixels(), &pixels.rotate90());
     assert_eq!((probe(&png).unwrap().width, probe(&png).unwrap().height), (2, 4));
 
     let mut tiff = read("photo.tif");
-    let untouched = decode(&tiff, &Work::default()).unwrap();
+    let untouched = decode(&tiff, &EditContext::default()).unwrap();
     let tag = tiff.windows(8).position(|w| w == [0x12, 1, 3, 0, 1, 0, 0, 0]).expect("the orientation tag");
     tiff[tag + 8] = 3;
-    assert_eq!(decode(&tiff, &Work::default()).unwrap().pixels(), &untouched.pixels().rotate180());
+    assert_eq!(decode(&tiff, &EditContext::default()).unwrap().pixels(), &untouched.pixels().rotate180());
 }
 
 #[test]
@@ -151,8 +151,9 @@ fn cmyk_is_shown_in_natural_colours() {
 
 #[test]
 fn sixteen_bits_and_alpha_survive_an_edit() {
-    let turned = rotate(open("png_16bit_gray_trns.png"), 90.0, Corners::Kept, &Work::default()).unwrap();
-    let back = decode(&encode(&turned).unwrap().bytes, &Work::default()).unwrap();
+    let turned =
+        rotate(open("png_16bit_gray_trns.png"), 90.0, RotateCorners::Kept, &EditContext::default()).unwrap();
+    let back = decode(&encode(&turned).unwrap().bytes, &EditContext::default()).unwrap();
     assert_eq!(back.pixels(), turned.pixels());
     assert_eq!(back.pixels().color(), image::ColorType::La16);
 }
@@ -166,7 +167,7 @@ fn a_file_cut_anywhere_never_panics() {
         for part in 0..24 {
             let cut = &bytes[..bytes.len() * part / 24];
             let _ = probe(cut);
-            match decode(cut, &Work::default()) {
+            match decode(cut, &EditContext::default()) {
                 Ok(_) | Err(ImagingError::NotAnImage | ImagingError::Damaged { .. }) => {}
                 Err(other) => panic!("{name} cut at {part}/24: {other:?}"),
             }
@@ -178,19 +179,19 @@ fn a_file_cut_anywhere_never_panics() {
 fn every_file_goes_through_every_edit() {
     let region = Region::new(100.0, 100.0, 600.0, 700.0).unwrap();
     let labelled = |shape| [Highlight { label: Some("eagle".into()), shape, ..Highlight::new(region) }];
-    let limits = Work::default();
-    let square = CropTo::Aspect { aspect: "square".parse().unwrap(), around: Around::default() };
+    let limits = EditContext::default();
+    let square = CropTo::Aspect { aspect: "square".parse().unwrap(), center: CropCenter::default() };
     type Edit<'a> = (&'a str, Box<dyn Fn(Picture) -> Result<Picture, ImagingError> + 'a>);
     let edits: Vec<Edit> = vec![
-        ("rectangle", Box::new(|p| highlight(p, &labelled(Shape::Rectangle), &limits))),
-        ("ellipse", Box::new(|p| highlight(p, &labelled(Shape::Ellipse), &limits))),
-        ("spotlight", Box::new(|p| highlight(p, &labelled(Shape::Spotlight), &limits))),
+        ("rectangle", Box::new(|p| highlight(p, &labelled(HighlightShape::Rectangle), &limits))),
+        ("ellipse", Box::new(|p| highlight(p, &labelled(HighlightShape::Ellipse), &limits))),
+        ("spotlight", Box::new(|p| highlight(p, &labelled(HighlightShape::Spotlight), &limits))),
         ("crop", Box::new(|p| crop(p, CropTo::Region(region), &limits))),
         ("square", Box::new(|p| crop(p, square, &limits))),
-        ("rotate 90", Box::new(|p| rotate(p, 90.0, Corners::Kept, &limits))),
-        ("rotate 13", Box::new(|p| rotate(p, 13.0, Corners::Kept, &limits))),
-        ("flip", Box::new(|p| flip(p, Axis::Vertical))),
-        ("mirror", Box::new(|p| flip(p, Axis::Horizontal))),
+        ("rotate 90", Box::new(|p| rotate(p, 90.0, RotateCorners::Kept, &limits))),
+        ("rotate 13", Box::new(|p| rotate(p, 13.0, RotateCorners::Kept, &limits))),
+        ("flip", Box::new(|p| flip(p, FlipAxis::Vertical))),
+        ("mirror", Box::new(|p| flip(p, FlipAxis::Horizontal))),
         ("resize", Box::new(|p| resize(p, ResizeTo::longest(77).unwrap(), &limits))),
         ("gray", Box::new(|p| filter(p, Filter::Grayscale, &limits))),
         ("sepia", Box::new(|p| filter(p, Filter::Sepia, &limits))),
@@ -237,26 +238,27 @@ fn the_output_format_follows_the_purpose() {
 #[test]
 fn an_edited_jpeg_looks_like_its_source() {
     let source = open("photo_flower.jpg");
-    let back = decode(&encode(&source).unwrap().bytes, &Work::default()).unwrap();
+    let back = decode(&encode(&source).unwrap().bytes, &EditContext::default()).unwrap();
     assert!(difference(source.pixels(), back.pixels()) < 2.0);
     for side in [1, 2, 7, 17] {
         let dot = Picture::new(
             image::RgbImage::from_pixel(side, 1, image::Rgb([200, 30, 90])).into(),
             Format::Jpeg,
         );
-        let back = decode(&encode(&dot).unwrap().bytes, &Work::default()).unwrap();
+        let back = decode(&encode(&dot).unwrap().bytes, &EditContext::default()).unwrap();
         assert!(back.pixels().to_rgb8().get_pixel(0, 0).0[0].abs_diff(200) < 8, "{side} wide");
     }
 }
 
 #[test]
 fn views_are_small_and_never_enlarged() {
-    let view = |name, longest| view_file(&read(name), &View::whole(longest), &Work::default()).unwrap();
+    let view =
+        |name, longest| view_file(&read(name), &View::whole(longest), &EditContext::default()).unwrap();
     let landscape = view("exif_landscape_6.jpg", 300);
     let size = probe(&landscape.bytes).unwrap();
     assert_eq!((size.width, size.height, landscape.mime), (300, 200, "image/jpeg"));
     assert_eq!(probe(&view("photo_page.png", 9000).bytes).unwrap().width, 384);
     assert_eq!(view("webp_alpha.webp", 100).mime, "image/png");
     assert_eq!(view("photo_astronaut.png", 100).mime, "image/jpeg");
-    assert!(view_file(b"", &View::whole(100), &Work::default()).is_err());
+    assert!(view_file(b"", &View::whole(100), &EditContext::default()).is_err());
 }

@@ -14,9 +14,9 @@ const MEAN: f64 = 1.0;
 const PLAIN: usize = 40;
 
 fn photo(name: &str) -> Picture {
-    let work = Work::default();
-    let photo = decode(&read(name), &work).unwrap();
-    let small = resize(photo, ResizeTo::longest(240).unwrap(), &work).unwrap();
+    let context = EditContext::default();
+    let photo = decode(&read(name), &context).unwrap();
+    let small = resize(photo, ResizeTo::longest(240).unwrap(), &context).unwrap();
     Picture::new(small.pixels().to_rgb8().into(), Format::Png)
 }
 
@@ -25,7 +25,7 @@ fn looks_like(name: &str, picture: &Picture) {
         .join("../../tests/images/golden")
         .join(format!("{name}.png"));
     let pixels = picture.pixels().to_rgb8();
-    if std::env::var("GOLDEN").is_ok_and(|wish| wish == "write") {
+    if std::env::var("GOLDEN").is_ok_and(|target_size| target_size == "write") {
         std::fs::write(&path, encode(picture).unwrap().bytes).unwrap();
     }
     let wanted: RgbImage = image::open(&path).unwrap().to_rgb8();
@@ -36,67 +36,84 @@ fn looks_like(name: &str, picture: &Picture) {
     assert!(mean <= MEAN && plain <= PLAIN, "{name} differs: {mean} on average, {plain} pixels plainly");
 }
 
-fn spot(x: f64, y: f64) -> Spot {
-    Spot::new(x, y).unwrap()
+fn spot(x: f64, y: f64) -> RelativePoint {
+    RelativePoint::new(x, y).unwrap()
 }
 
 #[test]
 fn highlights() {
-    let mark = |l, t, r, b, label: &str, color: &str, shape| Highlight {
+    let content = |l, t, r, b, label: &str, color: &str, shape| Highlight {
         label: Some(label.into()),
         color: Color::parse(color).unwrap(),
         shape,
         ..Highlight::new(Region::new(l, t, r, b).unwrap())
     };
     let marks = [
-        mark(300.0, 150.0, 560.0, 420.0, "face", "red", Shape::Rectangle),
-        mark(620.0, 500.0, 980.0, 900.0, "مكوك", "yellow", Shape::Ellipse),
-        mark(0.0, 700.0, 300.0, 1000.0, "דגל", "blue", Shape::Spotlight),
+        content(300.0, 150.0, 560.0, 420.0, "face", "red", HighlightShape::Rectangle),
+        content(620.0, 500.0, 980.0, 900.0, "مكوك", "yellow", HighlightShape::Ellipse),
+        content(0.0, 700.0, 300.0, 1000.0, "דגל", "blue", HighlightShape::Spotlight),
     ];
-    looks_like("highlights", &highlight(photo("photo_astronaut.png"), &marks, &Work::default()).unwrap());
+    looks_like(
+        "highlights",
+        &highlight(photo("photo_astronaut.png"), &marks, &EditContext::default()).unwrap(),
+    );
 }
 
 #[test]
 fn annotations() {
     let path = |kind, points: &[(f64, f64)], color: &str| {
         let points = points.iter().map(|(x, y)| spot(*x, *y)).collect();
-        Annotation::Path(Path { kind, points, color: Color::parse(color).unwrap(), thickness: 14.0 })
+        Annotation::Line(LineAnnotation {
+            kind,
+            points,
+            color: Color::parse(color).unwrap(),
+            thickness: 14.0,
+        })
     };
-    let words = |text: &str, place, backing| {
-        Annotation::Words(Words {
+    let words = |text: &str, position, backing| {
+        Annotation::Text(TextAnnotation {
             text: text.into(),
-            place,
+            position,
             size: 90.0,
             color: Color::WHITE,
             backing,
             align: TextAlign::Center,
         })
     };
-    let pin = |x, y, number| Annotation::Pin(Pin { at: spot(x, y), number, color: Color::RED, size: 140.0 });
+    let pin = |x, y, number| {
+        Annotation::Pin(PinAnnotation { at: spot(x, y), number, color: Color::RED, size: 140.0 })
+    };
     let items = [
-        path(PathKind::Closed { fill: 0.3 }, &[(600.0, 100.0), (900.0, 150.0), (800.0, 450.0)], "lime"),
-        path(PathKind::Arrow, &[(100.0, 850.0), (420.0, 560.0)], "red"),
+        path(LineKind::Closed { fill: 0.3 }, &[(600.0, 100.0), (900.0, 150.0), (800.0, 450.0)], "lime"),
+        path(LineKind::Arrow, &[(100.0, 850.0), (420.0, 560.0)], "red"),
         words(
             "a very curious cat",
-            Place::In(Region::new(400.0, 700.0, 980.0, 980.0).unwrap()),
-            Backing::Outline,
+            TextPosition::In(Region::new(400.0, 700.0, 980.0, 980.0).unwrap()),
+            TextBacking::Outline,
         ),
-        words("قطة", Place::At(spot(150.0, 120.0)), Backing::Plate),
+        words("قطة", TextPosition::At(spot(150.0, 120.0)), TextBacking::Plate),
         pin(350.0, 450.0, 1),
         pin(0.0, 1000.0, 12),
     ];
-    looks_like("annotations", &annotate(photo("photo_chelsea.png"), &items, &Work::default()).unwrap());
+    looks_like(
+        "annotations",
+        &annotate(photo("photo_chelsea.png"), &items, &EditContext::default()).unwrap(),
+    );
 }
 
 #[test]
 fn watermarks() {
-    let mark = |position, opacity, size| Watermark {
-        mark: Mark::Text { text: "© Jane Doe".into(), color: Color::WHITE },
+    let content = |position, opacity, size| Watermark {
+        content: WatermarkContent::Text { text: "© Jane Doe".into(), color: Color::WHITE },
         position,
         opacity,
         size,
     };
-    let work = Work::default();
-    let tiled = watermark(photo("photo_rocket.jpg"), &mark(Position::Tile, 0.3, 0.3), &work).unwrap();
-    looks_like("watermarks", &watermark(tiled, &mark(Position::BottomRight, 0.7, 0.4), &work).unwrap());
+    let context = EditContext::default();
+    let tiled =
+        watermark(photo("photo_rocket.jpg"), &content(WatermarkPosition::Tile, 0.3, 0.3), &context).unwrap();
+    looks_like(
+        "watermarks",
+        &watermark(tiled, &content(WatermarkPosition::BottomRight, 0.7, 0.4), &context).unwrap(),
+    );
 }

@@ -34,7 +34,7 @@ fn an_outline_surrounds_its_region_and_leaves_it_alone() {
     let after = highlight(
         Picture::new(before.clone(), Format::Png),
         &[Highlight::new(region(250.0, 250.0, 750.0, 750.0))],
-        &Work::default(),
+        &EditContext::default(),
     );
     let touched = changed(&before, &after.unwrap());
     assert!(!touched.is_empty());
@@ -51,7 +51,7 @@ fn the_outline_has_the_colour_asked_for_on_every_side() {
         color: Color::parse("lime").unwrap(),
         ..Highlight::new(region(250.0, 250.0, 750.0, 750.0))
     };
-    let after = highlight(Picture::new(before, Format::Png), &[mark], &Work::default()).unwrap();
+    let after = highlight(Picture::new(before, Format::Png), &[mark], &EditContext::default()).unwrap();
     let pixels = after.pixels().to_rgb8();
     let lime = |(x, y): &(u32, u32)| pixels.get_pixel(*x, *y).0 == [0, 255, 0];
     assert!([(97, 150), (302, 150), (200, 72), (200, 227)].iter().all(lime));
@@ -65,9 +65,12 @@ fn labels_do_not_cover_each_other() {
         color: Color::parse(if name == "one" { "blue" } else { "yellow" }).unwrap(),
         ..Highlight::new(region(left, 400.0, left + 30.0, 500.0))
     };
-    let after =
-        highlight(Picture::new(before, Format::Png), &[at(400.0, "one"), at(410.0, "two")], &Work::default())
-            .unwrap();
+    let after = highlight(
+        Picture::new(before, Format::Png),
+        &[at(400.0, "one"), at(410.0, "two")],
+        &EditContext::default(),
+    )
+    .unwrap();
     let pixels = after.pixels().to_rgb8();
     let count = |color: [u8; 3]| pixels.pixels().filter(|p| p.0 == color).count();
     assert!(count([0, 0, 255]) > 600 && count([255, 255, 0]) > 600, "both plates are in full view");
@@ -76,9 +79,12 @@ fn labels_do_not_cover_each_other() {
 #[test]
 fn a_spotlight_darkens_everything_else() {
     let before = DynamicImage::from(RgbImage::from_pixel(300, 200, Rgb([200, 200, 200])));
-    let mark = Highlight { shape: Shape::Spotlight, ..Highlight::new(region(300.0, 300.0, 700.0, 700.0)) };
-    let after =
-        highlight(Picture::new(before, Format::Png), &[mark], &Work::default()).unwrap().pixels().to_rgb8();
+    let mark =
+        Highlight { shape: HighlightShape::Spotlight, ..Highlight::new(region(300.0, 300.0, 700.0, 700.0)) };
+    let after = highlight(Picture::new(before, Format::Png), &[mark], &EditContext::default())
+        .unwrap()
+        .pixels()
+        .to_rgb8();
     assert_eq!(after.get_pixel(150, 100).0, [200, 200, 200]);
     assert!(after.get_pixel(10, 10).0[0] < 100 && after.get_pixel(290, 190).0[0] < 100);
 }
@@ -93,7 +99,7 @@ fn colour_can_be_drawn_on_gray_and_deep_pictures() {
     ] {
         let mark =
             Highlight { label: Some("x".into()), ..Highlight::new(region(200.0, 400.0, 800.0, 800.0)) };
-        let done = highlight(Picture::new(pixels, Format::Png), &[mark], &Work::default()).unwrap();
+        let done = highlight(Picture::new(pixels, Format::Png), &[mark], &EditContext::default()).unwrap();
         assert!(done.pixels().to_rgba8().pixels().any(|p| p.0 == [255, 0, 0, 255]));
     }
 }
@@ -101,10 +107,10 @@ fn colour_can_be_drawn_on_gray_and_deep_pictures() {
 #[test]
 fn arguments_out_of_range_are_refused() {
     let picture = || Picture::new(noise(50, 50), Format::Png);
-    assert!(matches!(highlight(picture(), &[], &Work::default()), Err(ImagingError::BadArgument(_))));
+    assert!(matches!(highlight(picture(), &[], &EditContext::default()), Err(ImagingError::BadArgument(_))));
     for thickness in [0.0, -1.0, f64::NAN, 500.0] {
         let mark = Highlight { thickness: Some(thickness), ..Highlight::new(Region::FULL) };
-        let error = highlight(picture(), &[mark], &Work::default()).unwrap_err().to_string();
+        let error = highlight(picture(), &[mark], &EditContext::default()).unwrap_err().to_string();
         assert!(error.contains("1 to 100"), "{error}");
     }
 }
@@ -113,7 +119,7 @@ fn arguments_out_of_range_are_refused() {
 fn a_highlight_reads_from_json_with_sensible_defaults() {
     let json = r#"{"left":1,"top":2,"right":300,"bottom":400,"label":"eagle","shape":"ellipse"}"#;
     let mark: Highlight = serde_json::from_str(json).unwrap();
-    assert_eq!((mark.shape, mark.color, mark.thickness), (Shape::Ellipse, Color::RED, None));
+    assert_eq!((mark.shape, mark.color, mark.thickness), (HighlightShape::Ellipse, Color::RED, None));
     assert_eq!(serde_json::from_value::<Highlight>(serde_json::to_value(&mark).unwrap()).unwrap(), mark);
     assert!(serde_json::from_str::<Highlight>(r#"{"left":5,"top":2,"right":3,"bottom":4}"#).is_err());
 }
@@ -128,7 +134,7 @@ fn numbers_stand_in_round_plates_on_the_outline_and_before_labels() {
     };
     let edit = |mark| {
         let picture = Picture::new(before.clone(), Format::Png);
-        highlight(picture, &[mark], &Work::default()).unwrap().pixels().to_rgb8()
+        highlight(picture, &[mark], &EditContext::default()).unwrap().pixels().to_rgb8()
     };
     let numbered = edit(mark(1, None));
     let plain = edit(Highlight { number: None, ..mark(1, None) });
@@ -153,7 +159,7 @@ fn a_right_to_left_label_is_whole_wherever_its_region_is() {
             ..Highlight::new(region(left, top, left + 20.0, top + 20.0))
         };
         let picture = Picture::new(before.clone(), Format::Png);
-        let after = highlight(picture, &[mark], &Work::default()).unwrap().pixels().to_rgb8();
+        let after = highlight(picture, &[mark], &EditContext::default()).unwrap().pixels().to_rgb8();
         after.pixels().filter(|p| p.0 == [255, 255, 255]).count()
     };
     let middle = whites(500.0, 500.0);
@@ -171,9 +177,13 @@ fn the_dark_around_a_spotlight_has_no_seams_in_any_depth() {
         DynamicImage::from(RgbImage::from_pixel(120, 80, Rgb([200, 100, 50]))).into_rgb16().into(),
         DynamicImage::from(RgbImage::from_pixel(120, 80, Rgb([200, 100, 50]))).into_rgba16().into(),
     ] {
-        let lit = |l, r| Highlight { shape: Shape::Spotlight, ..Highlight::new(region(l, 300.0, r, 700.0)) };
+        let lit = |l, r| Highlight {
+            shape: HighlightShape::Spotlight,
+            ..Highlight::new(region(l, 300.0, r, 700.0))
+        };
         let picture = Picture::new(before.clone(), Format::Png);
-        let after = highlight(picture, &[lit(200.0, 500.0), lit(400.0, 800.0)], &Work::default()).unwrap();
+        let after =
+            highlight(picture, &[lit(200.0, 500.0), lit(400.0, 800.0)], &EditContext::default()).unwrap();
         let after = after.pixels().to_rgba8();
         for (x, y) in [(2, 2), (118, 40), (60, 78), (5, 40)] {
             assert_eq!(after.get_pixel(x, y).0, [64, 32, 16, 255], "{x},{y}");
@@ -200,7 +210,7 @@ proptest! {
         let picture = || Picture::new(before.clone(), Format::Png);
 
         // The outline alone: at most its reach beyond the region (or beyond where the frame pushed it).
-        let outlined = highlight(picture(), &[plain], &Work::default()).unwrap();
+        let outlined = highlight(picture(), &[plain], &EditContext::default()).unwrap();
         let shorter = f64::from(width.min(height));
         let reach = (thickness.unwrap_or(7.0) * shorter / 1000.0).round().max(2.0) * 1.5 + 2.0;
         let rect = region.to_pixels(width, height);
@@ -214,7 +224,7 @@ proptest! {
         }
 
         // With a label, everything more that changed fits one plate no taller than its text needs.
-        let labelled = highlight(picture(), &[mark], &Work::default()).unwrap();
+        let labelled = highlight(picture(), &[mark], &EditContext::default()).unwrap();
         let plate = changed(outlined.pixels(), &labelled);
         if let (Some(top), Some(bottom)) = (plate.iter().map(|p| p.1).min(), plate.iter().map(|p| p.1).max()) {
             prop_assert!(bottom - top < 40, "plate from {top} to {bottom}");
@@ -227,9 +237,9 @@ proptest! {
         l in 0.0..999.0f64, t in 0.0..999.0f64, w in 0.001..1000.0f64, h in 0.001..1000.0f64,
     ) {
         let region = region(l, t, (l + w).min(1000.0), (t + h).min(1000.0));
-        for shape in [Shape::Ellipse, Shape::Spotlight] {
+        for shape in [HighlightShape::Ellipse, HighlightShape::Spotlight] {
             let mark = Highlight { shape, label: Some("a label".into()), ..Highlight::new(region) };
-            prop_assert!(highlight(Picture::new(noise(width, height), Format::Png), &[mark], &Work::default()).is_ok());
+            prop_assert!(highlight(Picture::new(noise(width, height), Format::Png), &[mark], &EditContext::default()).is_ok());
         }
     }
 }

@@ -1,16 +1,16 @@
 //! Promises that span several files of this room, kept on real and hostile pictures.
 
+mod adjustments;
 mod annotations;
 mod codecs;
 mod conversions;
 mod corpus;
-mod facts;
 mod golden;
 mod highlights;
-mod inlays;
-mod looks;
+mod info;
 mod privacy;
 mod redactions;
+mod service_canvas;
 
 use std::path::PathBuf;
 

@@ -19,11 +19,11 @@ fn an_edited_picture_says_nothing_of_where_it_was_taken() {
         "the source has a position"
     );
 
-    let picture = decode(&original, &Work::default()).unwrap();
-    let flipped = encode(&flip(picture, Axis::Horizontal).unwrap()).unwrap().bytes;
-    let viewed = view_file(&original, &View::whole(64), &Work::default()).unwrap().bytes;
+    let picture = decode(&original, &EditContext::default()).unwrap();
+    let flipped = encode(&flip(picture, FlipAxis::Horizontal).unwrap()).unwrap().bytes;
+    let viewed = view_file(&original, &View::whole(64), &EditContext::default()).unwrap().bytes;
     let closer = View { grid: true, region: Region::new(0.0, 0.0, 500.0, 500.0).ok(), longest: 64 };
-    let closer = view_file(&original, &closer, &Work::default()).unwrap().bytes;
+    let closer = view_file(&original, &closer, &EditContext::default()).unwrap().bytes;
     for output in [flipped, viewed, closer] {
         assert!(
             exif::Reader::new().read_from_container(&mut Cursor::new(&output)).is_err(),
@@ -38,7 +38,7 @@ fn no_output_carries_exif_or_xmp() {
     for name in
         ["exif_landscape_6.jpg", "jpeg_cmyk.jpg", "photo_chelsea.png", "webp_orientation_6.webp", "photo.tif"]
     {
-        let output = encode(&decode(&read(name), &Work::default()).unwrap()).unwrap().bytes;
+        let output = encode(&decode(&read(name), &EditContext::default()).unwrap()).unwrap().bytes;
         for word in
             [&b"Exif\0\0"[..], b"eXIf", b"http://ns.adobe.com/xap", b"XML:com.adobe.xmp", b"Photoshop"]
         {
@@ -58,7 +58,7 @@ fn the_colour_profile_goes_along_so_that_colours_stay() {
         let original = read(name);
         let profile = profile_of(&original).expect("the source has a profile");
         assert_eq!(&profile[16..20], b"RGB ", "{name}");
-        let edited = flip(decode(&original, &Work::default()).unwrap(), Axis::Horizontal).unwrap();
+        let edited = flip(decode(&original, &EditContext::default()).unwrap(), FlipAxis::Horizontal).unwrap();
         assert_eq!(profile_of(&encode(&edited).unwrap().bytes), Some(profile), "{name}");
     }
 }
@@ -66,9 +66,9 @@ fn the_colour_profile_goes_along_so_that_colours_stay() {
 #[test]
 fn a_profile_that_no_longer_fits_the_pixels_stays_behind() {
     let gray = filter(
-        decode(&read("photo_rocket.jpg"), &Work::default()).unwrap(),
+        decode(&read("photo_rocket.jpg"), &EditContext::default()).unwrap(),
         Filter::Grayscale,
-        &Work::default(),
+        &EditContext::default(),
     )
     .unwrap();
     assert_eq!(profile_of(&encode(&gray).unwrap().bytes), None);
@@ -76,6 +76,6 @@ fn a_profile_that_no_longer_fits_the_pixels_stays_behind() {
     let mut cmyk = vec![0; 200];
     cmyk[16..20].copy_from_slice(b"CMYK");
     cmyk[36..40].copy_from_slice(b"acsp");
-    let photo = decode(&read("photo_rocket.jpg"), &Work::default()).unwrap().with_icc(Some(cmyk));
+    let photo = decode(&read("photo_rocket.jpg"), &EditContext::default()).unwrap().with_icc(Some(cmyk));
     assert_eq!(profile_of(&encode(&photo).unwrap().bytes), None);
 }

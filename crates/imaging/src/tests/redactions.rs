@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use image::{DynamicImage, GenericImageView as _, ImageBuffer, Luma, Rgb, RgbImage, Rgba, RgbaImage};
 use proptest::prelude::*;
 
-use super::looks::{any_picture, any_region};
+use super::adjustments::{any_picture, any_region};
 use crate::ops::*;
 use crate::*;
 
@@ -17,7 +17,10 @@ fn region(left: f64, top: f64, right: f64, bottom: f64) -> Region {
 
 fn redacted(pixels: impl Into<DynamicImage>, style: RedactionStyle, regions: &[Region]) -> DynamicImage {
     let redaction = Redaction { regions: regions.to_vec(), style, color: Color::BLACK };
-    redact(Picture::new(pixels.into(), Format::Png), &redaction, &Work::default()).unwrap().pixels().clone()
+    redact(Picture::new(pixels.into(), Format::Png), &redaction, &EditContext::default())
+        .unwrap()
+        .pixels()
+        .clone()
 }
 
 /// A line of dark strokes on light paper. Which letters it holds is `text`: each has its ink in its upper half or
@@ -132,10 +135,10 @@ fn every_depth_keeps_its_kind_and_gray_takes_a_coloured_fill() {
         assert_eq!(redacted(deep.clone(), style, &[Region::FULL]).color(), image::ColorType::L16);
     }
     let redaction = Redaction { regions: vec![Region::FULL], style: RedactionStyle::Fill, color: Color::RED };
-    let done = redact(Picture::new(deep, Format::Png), &redaction, &Work::default()).unwrap();
+    let done = redact(Picture::new(deep, Format::Png), &redaction, &EditContext::default()).unwrap();
     assert_eq!(done.pixels().as_rgb16().unwrap().get_pixel(9, 9).0, [65_535, 0, 0]);
     let none = Redaction { regions: Vec::new(), ..redaction };
-    assert!(redact(done, &none, &Work::default()).is_err());
+    assert!(redact(done, &none, &EditContext::default()).is_err());
 }
 
 proptest! {
@@ -145,7 +148,7 @@ proptest! {
     ) {
         let (width, height) = (picture.width(), picture.height());
         let redaction = Redaction { regions: regions.clone(), style: STYLES[style], color: Color::BLACK };
-        let done = redact(picture.clone(), &redaction, &Work::default()).unwrap();
+        let done = redact(picture.clone(), &redaction, &EditContext::default()).unwrap();
         prop_assert_eq!(done.pixels().color(), picture.pixels().color());
         let (before, after) = (picture.pixels().to_rgba16(), done.pixels().to_rgba16());
         let parts: Vec<_> = regions.iter().map(|region| region.to_pixels(width, height)).collect();

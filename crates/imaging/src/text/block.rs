@@ -6,15 +6,14 @@ use cosmic_text::{
 };
 use image::{ImageBuffer, Pixel};
 
-use super::Fonts;
-use super::fonts::{Engine, FAMILY, WEIGHT};
+use crate::fonts::{FAMILY, FontEngine, WEIGHT};
 use crate::paint::{self, Coverage, Point};
 use crate::picture::Sample;
-use crate::{Color, PixelRect};
+use crate::{Color, Fonts, PixelRect};
 
 /// How text is to be set, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Setting {
+pub(crate) struct TextStyle {
     /// From the top of tall letters to the bottom of low ones.
     pub size: f32,
     /// What does not fit ends in an ellipsis.
@@ -25,7 +24,7 @@ pub(crate) struct Setting {
     pub edge: f32,
 }
 
-impl Setting {
+impl TextStyle {
     fn line_height(&self) -> f32 {
         match self.lines {
             Lines::One => self.size,
@@ -53,7 +52,7 @@ pub(crate) enum Align {
     Right,
 }
 
-/// Tall to low letters of the bundled font, in ems; `Setting::size` is this much of a font size.
+/// Tall to low letters of the bundled font, in ems; `TextStyle::size` is this much of a font size.
 const TALL: f32 = 1.164;
 /// From one line to the next, when there are several.
 const LEADING: f32 = 1.12;
@@ -61,7 +60,7 @@ const ELLIPSIS: char = '…';
 
 /// Text that is known to have something to show.
 #[derive(Debug, Clone)]
-pub(crate) struct Block {
+pub(crate) struct TextBlock {
     /// What the text takes up, from 0, 0.
     size: (u32, u32),
     edge: Option<Coverage>,
@@ -79,9 +78,9 @@ struct Stamp {
     samples: Vec<u8>,
 }
 
-impl Block {
+impl TextBlock {
     /// `None` if there is nothing to show or no room for even an ellipsis. What fonts lack is left out.
-    pub fn new(fonts: &Fonts, text: &str, setting: &Setting) -> Option<Self> {
+    pub fn new(fonts: &Fonts, text: &str, setting: &TextStyle) -> Option<Self> {
         let text = tidy(&fonts.writable(text), setting.lines);
         if text.is_empty() || !(setting.room.0 >= 1.0 && setting.room.1 >= 1.0 && setting.size >= 1.0) {
             return None;
@@ -94,16 +93,16 @@ impl Block {
 
     /// The largest size from `least` up to that of the setting at which the whole text fits; if none, `least` and
     /// an ellipsis.
-    pub fn fitted(fonts: &Fonts, text: &str, setting: &Setting, least: f32) -> Option<Self> {
-        let small = Setting { size: least.min(setting.size), ..*setting };
+    pub fn fitted(fonts: &Fonts, text: &str, setting: &TextStyle, least: f32) -> Option<Self> {
+        let small = TextStyle { size: least.min(setting.size), ..*setting };
         Self::largest(fonts, text, setting, least).or_else(|| Self::new(fonts, text, &small))
     }
 
     /// The same, but `None` if the whole text does not fit.
-    pub fn largest(fonts: &Fonts, text: &str, setting: &Setting, least: f32) -> Option<Self> {
+    pub fn largest(fonts: &Fonts, text: &str, setting: &TextStyle, least: f32) -> Option<Self> {
         let tidied = tidy(&fonts.writable(text), setting.lines);
         let fits = |size: f32| {
-            let open = Setting { size, ..*setting };
+            let open = TextStyle { size, ..*setting };
             // A word is broken only if it does not fit even when small.
             let (width, height) = fonts.with(|engine| extent(&set(engine, &tidied, &open, Wrap::Word)));
             let edges = 2.0 * open.edge_width();
@@ -119,7 +118,7 @@ impl Block {
             let middle = low.midpoint(high);
             if fits(middle) { low = middle } else { high = middle }
         }
-        Self::new(fonts, text, &Setting { size: low, ..*setting })
+        Self::new(fonts, text, &TextStyle { size: low, ..*setting })
     }
 
     pub fn width(&self) -> u32 {
@@ -186,7 +185,7 @@ fn tidy(text: &str, lines: Lines) -> String {
     }
 }
 
-pub(super) fn set(engine: &mut Engine, text: &str, setting: &Setting, wrap: Wrap) -> Buffer {
+pub(super) fn set(engine: &mut FontEngine, text: &str, setting: &TextStyle, wrap: Wrap) -> Buffer {
     let font_size = setting.size / TALL;
     let mut buffer = Buffer::new(&mut engine.system, Metrics::new(font_size, setting.line_height()));
     // Not `Wrap::None`: that loses a number before right-to-left words.
@@ -201,7 +200,7 @@ pub(super) fn set(engine: &mut Engine, text: &str, setting: &Setting, wrap: Wrap
 
 /// As much of the text as there is room for, with an ellipsis if that is not all of it. One line is always let in,
 /// however low the room.
-fn shortened(engine: &mut Engine, text: &str, setting: &Setting) -> Option<Buffer> {
+fn shortened(engine: &mut FontEngine, text: &str, setting: &TextStyle) -> Option<Buffer> {
     let edges = 2.0 * setting.edge_width();
     let fits = |lines: &Buffer| {
         let (width, height) = extent(lines);
@@ -253,7 +252,7 @@ struct Placed {
     image: SwashImage,
 }
 
-fn rasterize(engine: &mut Engine, lines: &Buffer, setting: &Setting) -> Option<Block> {
+fn rasterize(engine: &mut FontEngine, lines: &Buffer, setting: &TextStyle) -> Option<TextBlock> {
     let (width, height) = extent(lines);
     let placed = place(engine, lines, setting, width);
     if placed.is_empty() {
@@ -278,7 +277,7 @@ fn rasterize(engine: &mut Engine, lines: &Buffer, setting: &Setting) -> Option<B
         Coverage::new(Point { x: 0.0, y: 0.0 }, most, None)
     };
     let mut block =
-        Block { size, edge: (setting.edge > 0.0).then(layer), ink: layer(), pictures: Vec::new() };
+        TextBlock { size, edge: (setting.edge > 0.0).then(layer), ink: layer(), pictures: Vec::new() };
     for glyph in placed {
         if let Some(edge) = &mut block.edge
             && let Some(outline) = engine.glyphs.get_outline_commands_uncached(&mut engine.system, glyph.key)
@@ -303,7 +302,7 @@ fn rasterize(engine: &mut Engine, lines: &Buffer, setting: &Setting) -> Option<B
     Some(block)
 }
 
-fn place(engine: &mut Engine, lines: &Buffer, setting: &Setting, width: f32) -> Vec<Placed> {
+fn place(engine: &mut FontEngine, lines: &Buffer, setting: &TextStyle, width: f32) -> Vec<Placed> {
     let mut placed = Vec::new();
     for run in lines.layout_runs() {
         let (left, right) = ends(&run);

@@ -2,9 +2,7 @@
 //! ready to be drawn. Where a block goes and on what plate is for the ops to say.
 
 mod block;
-mod fonts;
 #[cfg(test)]
 mod tests;
 
-pub(super) use block::{Align, Block, Lines, Setting};
-pub use fonts::{FontError, Fonts};
+pub(super) use block::{Align, Lines, TextBlock, TextStyle};

@@ -6,10 +6,10 @@ use proptest::prelude::*;
 
 use super::block::set;
 use super::*;
-use crate::{Color, PixelRect};
+use crate::{Color, Fonts, PixelRect};
 
-fn one_line(size: f32, width: f32) -> Setting {
-    Setting { size, room: (width, 1000.0), lines: Lines::One, align: Align::Center, edge: 0.0 }
+fn one_line(size: f32, width: f32) -> TextStyle {
+    TextStyle { size, room: (width, 1000.0), lines: Lines::One, align: Align::Center, edge: 0.0 }
 }
 
 /// Each glyph's id, where in the text it came from and where on the line it stands.
@@ -21,12 +21,12 @@ fn glyphs(text: &str) -> Vec<(u16, usize, f32)> {
     })
 }
 
-fn block(text: &str, setting: &Setting) -> Option<Block> {
-    Block::new(&Fonts::default(), text, setting)
+fn block(text: &str, setting: &TextStyle) -> Option<TextBlock> {
+    TextBlock::new(&Fonts::default(), text, setting)
 }
 
 /// Black on white, on a canvas with room to spare.
-fn drawn(block: &Block) -> RgbImage {
+fn drawn(block: &TextBlock) -> RgbImage {
     let (width, height) = (block.width() + 20, block.height() + 20);
     let mut canvas = RgbImage::from_pixel(width, height, Rgb([255, 255, 255]));
     block.draw(&mut canvas, (10, 10), PixelRect { x: 0, y: 0, width, height }, Color::BLACK);
@@ -100,28 +100,34 @@ fn what_no_font_has_is_left_out_and_told() {
 #[test]
 fn wrapped_text_keeps_to_its_width_and_shrinks_to_its_height() {
     let text = "The quick brown fox jumps over the lazy dog\nand does it again";
-    let setting =
-        Setting { size: 30.0, room: (200.0, 2000.0), lines: Lines::Wrapped, align: Align::Left, edge: 0.05 };
+    let setting = TextStyle {
+        size: 30.0,
+        room: (200.0, 2000.0),
+        lines: Lines::Wrapped,
+        align: Align::Left,
+        edge: 0.05,
+    };
     let tall = block(text, &setting).unwrap();
     assert!(tall.width() <= 200 && tall.height() > 120, "{}×{}", tall.width(), tall.height());
     let fitted =
-        Block::fitted(&Fonts::default(), text, &Setting { room: (200.0, 90.0), ..setting }, 5.0).unwrap();
+        TextBlock::fitted(&Fonts::default(), text, &TextStyle { room: (200.0, 90.0), ..setting }, 5.0)
+            .unwrap();
     assert!(fitted.height() <= 91 && fitted.height() > 50 && fitted.width() <= 201);
-    let cramped = Setting { room: (200.0, 40.0), ..setting };
-    assert!(Block::largest(&Fonts::default(), text, &cramped, 30.0).is_none());
-    assert!(Block::fitted(&Fonts::default(), text, &cramped, 30.0).unwrap().height() <= 44);
+    let cramped = TextStyle { room: (200.0, 40.0), ..setting };
+    assert!(TextBlock::largest(&Fonts::default(), text, &cramped, 30.0).is_none());
+    assert!(TextBlock::fitted(&Fonts::default(), text, &cramped, 30.0).unwrap().height() <= 44);
 }
 
 #[test]
 fn a_file_that_is_no_font_is_named() {
-    let error = Fonts::and([("fonts/readme.ttf".to_owned(), b"hello".to_vec())]).unwrap_err();
+    let error = Fonts::with_files([("fonts/readme.ttf".to_owned(), b"hello".to_vec())]).unwrap_err();
     assert!(error.to_string().starts_with("fonts/readme.ttf is not a font"));
-    assert!(Fonts::and([]).unwrap().missing("eagle").is_empty());
+    assert!(Fonts::with_files([]).unwrap().missing("eagle").is_empty());
 }
 
 #[test]
 fn an_edge_contrasts_on_all_sides_of_every_letter() {
-    let setting = Setting { edge: 0.1, ..one_line(40.0, 500.0) };
+    let setting = TextStyle { edge: 0.1, ..one_line(40.0, 500.0) };
     let edged = block("il", &setting).unwrap();
     let mut canvas = RgbImage::from_pixel(edged.width(), edged.height(), Rgb([128, 128, 128]));
     let whole = PixelRect { x: 0, y: 0, width: edged.width(), height: edged.height() };
@@ -141,9 +147,9 @@ proptest! {
         size in 1.0..60.0f32, width in 0.0..400.0f32, height in 0.0..200.0f32, wrapped: bool, edge in 0.0..0.2f32,
     ) {
         let lines = if wrapped { Lines::Wrapped } else { Lines::One };
-        let setting = Setting { size, room: (width, height), lines, align: Align::Right, edge };
+        let setting = TextStyle { size, room: (width, height), lines, align: Align::Right, edge };
         let fonts = Fonts::default();
-        for block in [Block::new(&fonts, &text, &setting), Block::fitted(&fonts, &text, &setting, 5.0)] {
+        for block in [TextBlock::new(&fonts, &text, &setting), TextBlock::fitted(&fonts, &text, &setting, 5.0)] {
             let Some(block) = block else { continue };
             // Accents and slanted letters may lean out by a little, never by a letter or a line.
             prop_assert!((block.width() as f32) <= width + size * 1.6, "{} of {width}", block.width());

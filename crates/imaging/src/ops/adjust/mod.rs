@@ -4,8 +4,8 @@
 mod curve;
 
 use crate::picture::{Sample, map_buffer};
-use crate::pixelwise::{LUMA, alpha, color, each_pixel, luma, luma_of, rows_of, set_color};
-use crate::{ImagingError, Picture, PixelRect, Region, Work};
+use crate::pixels::{LUMA, alpha, color, each_pixel, luma, luma_of, rows_of, set_color};
+use crate::{EditContext, ImagingError, Picture, PixelRect, Region};
 
 use super::filter::Canvas;
 use curve::{Curve, Levels};
@@ -58,7 +58,11 @@ const SEEN: f32 = 0.5;
 /// Finer steps than the eye or eight bits have.
 const SHADES: usize = 1024;
 
-pub fn adjust(picture: Picture, adjustment: &Adjustment, work: &Work) -> Result<Picture, ImagingError> {
+pub fn adjust(
+    picture: Picture,
+    adjustment: &Adjustment,
+    context: &EditContext,
+) -> Result<Picture, ImagingError> {
     for (name, amount) in adjustment.amounts() {
         if !(-100.0..=100.0).contains(&amount) {
             return Err(ImagingError::BadArgument(format!(
@@ -72,9 +76,9 @@ pub fn adjust(picture: Picture, adjustment: &Adjustment, work: &Work) -> Result<
         map_buffer!(pixels, |buffer, N| {
             let mut buffer = buffer;
             if adjustment.changes_tones() {
-                tone::<_, N>(&mut buffer, frame.0, part, adjustment, work)?;
+                tone::<_, N>(&mut buffer, frame.0, part, adjustment, context)?;
             }
-            let mut canvas: Canvas<'_, _, N> = Canvas { samples: &mut buffer, frame, part, work };
+            let mut canvas: Canvas<'_, _, N> = Canvas { samples: &mut buffer, frame, part, context };
             let amount = (adjustment.sharpness / 100.0) as f32;
             if amount > 0.0 {
                 canvas.unsharp_mask(amount * 2.0)?;
@@ -91,22 +95,22 @@ fn tone<S: Sample, const N: usize>(
     width: u32,
     part: PixelRect,
     adjustment: &Adjustment,
-    work: &Work,
+    context: &EditContext,
 ) -> Result<(), ImagingError> {
     let levels = if adjustment.auto_levels {
-        Levels::spread(&shades::<S, N>(samples, width, part, work)?)
+        Levels::spread(&shades::<S, N>(samples, width, part, context)?)
     } else {
         None
     };
     let curve = Curve::new(adjustment, levels);
     if N < 3 {
-        return each_pixel::<S, N>(samples, width, part, work, |pixel, _, _| {
+        return each_pixel::<S, N>(samples, width, part, context, |pixel, _, _| {
             let (shade, _) = curve.at(luma(pixel));
             set_color(pixel, [shade; 3]);
         });
     }
     let light = warm_light(adjustment.warmth);
-    each_pixel::<S, N>(samples, width, part, work, |pixel, _, _| {
+    each_pixel::<S, N>(samples, width, part, context, |pixel, _, _| {
         let [r, g, b] = color(pixel);
         let lit = [r * light[0], g * light[1], b * light[2]];
         let before = luma_of(lit);
@@ -147,11 +151,11 @@ fn shades<S: Sample, const N: usize>(
     samples: &[S],
     width: u32,
     part: PixelRect,
-    work: &Work,
+    context: &EditContext,
 ) -> Result<Vec<u64>, ImagingError> {
     let mut counts = vec![0u64; SHADES];
     for (_, row) in rows_of::<S, N>(samples, width, part) {
-        work.go_on()?;
+        context.check_stopped()?;
         for pixel in row.iter().filter(|pixel| alpha(pixel) >= SEEN) {
             let shade = (luma(pixel) * (SHADES - 1) as f32 + 0.5) as usize;
             if let Some(count) = counts.get_mut(shade) {

@@ -1,35 +1,35 @@
 //! Draws on pictures: text, arrows, lines, polygons and numbered pins. Everything scales with the picture, has a
 //! contrasting edge so that it reads on any background, and stays inside the frame.
 
-mod path;
+mod line;
 mod pin;
-mod words;
+mod text;
 
-pub use path::{Path, PathKind};
-pub use pin::Pin;
-pub use words::{Backing, Place, TextAlign, Words};
+pub use line::{LineAnnotation, LineKind};
+pub use pin::PinAnnotation;
+pub use text::{TextAlign, TextAnnotation, TextBacking, TextPosition};
 
 use image::{ImageBuffer, Pixel};
 
 use crate::paint::{Coverage, HALO_OPACITY, Point};
 use crate::picture::{Sample, paint_buffer};
-use crate::{Color, ImagingError, Picture, PixelRect, Work};
+use crate::{Color, EditContext, ImagingError, Picture, PixelRect};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Annotation {
-    Words(Words),
-    Path(Path),
-    Pin(Pin),
+    Text(TextAnnotation),
+    Line(LineAnnotation),
+    Pin(PinAnnotation),
 }
 
 /// A point of a picture, in thousandths of its upright width and height.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spot {
+pub struct RelativePoint {
     x: f64,
     y: f64,
 }
 
-impl Spot {
+impl RelativePoint {
     /// `None` unless both are from 0 to 1000.
     pub fn new(x: f64, y: f64) -> Option<Self> {
         let inside = |value: f64| (0.0..=1000.0).contains(&value);
@@ -43,17 +43,21 @@ impl Spot {
 }
 
 /// Later annotations lie on top of earlier ones.
-pub fn annotate(picture: Picture, annotations: &[Annotation], work: &Work) -> Result<Picture, ImagingError> {
+pub fn annotate(
+    picture: Picture,
+    annotations: &[Annotation],
+    context: &EditContext,
+) -> Result<Picture, ImagingError> {
     if annotations.is_empty() {
         return Err(ImagingError::BadArgument("Name at least one thing to draw.".to_owned()));
     }
     let frame = (picture.width(), picture.height());
     let mut picture = picture.into_color();
     for (index, annotation) in annotations.iter().enumerate() {
-        work.go_on()?;
+        context.check_stopped()?;
         match annotation {
-            Annotation::Words(words) => {
-                let set = words.set(frame, work).ok_or_else(|| {
+            Annotation::Text(text) => {
+                let set = text.set(frame, context).ok_or_else(|| {
                     ImagingError::BadArgument(format!(
                         "items[{index}].text: this picture of {}×{} pixels has no room for a readable letter. Enlarge \
                          it with resize_image first.",
@@ -62,12 +66,12 @@ pub fn annotate(picture: Picture, annotations: &[Annotation], work: &Work) -> Re
                 })?;
                 paint_buffer!(&mut picture.pixels, |canvas| set.draw(canvas))?;
             }
-            Annotation::Path(path) => {
-                let layers = path.layers(frame, work)?;
+            Annotation::Line(line) => {
+                let layers = line.layers(frame, context)?;
                 paint_buffer!(&mut picture.pixels, |canvas| layers.draw(canvas))?;
             }
             Annotation::Pin(pin) => {
-                let (layers, number) = pin.layers(frame, work)?;
+                let (layers, number) = pin.layers(frame, context)?;
                 paint_buffer!(&mut picture.pixels, |canvas| {
                     layers.draw(canvas);
                     number.draw(canvas);

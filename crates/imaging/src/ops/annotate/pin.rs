@@ -1,13 +1,13 @@
 //! Numbered pins: a drop whose tip is on the spot, and whose body lies wherever the frame has room for it.
 
-use super::{Layers, Spot, words::Set};
+use super::{Layers, RelativePoint, text::PlacedText};
 use crate::paint::{Coverage, Point};
-use crate::text::{Align, Block, Lines, Setting};
-use crate::{Color, ImagingError, Work};
+use crate::text::{Align, Lines, TextBlock, TextStyle};
+use crate::{Color, EditContext, ImagingError};
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Pin {
-    pub at: Spot,
+pub struct PinAnnotation {
+    pub at: RelativePoint,
     pub number: u32,
     pub color: Color,
     /// Of the body, in thousandths of the picture's shorter side.
@@ -17,10 +17,14 @@ pub struct Pin {
 /// From the tip to the middle of the body, in radii of the body.
 const STEM: f32 = 1.7;
 
-impl Pin {
-    pub const USUAL_SIZE: u32 = 60;
+impl PinAnnotation {
+    pub const DEFAULT_SIZE: u32 = 60;
 
-    pub(super) fn layers(&self, frame: (u32, u32), work: &Work) -> Result<(Layers, Set), ImagingError> {
+    pub(super) fn layers(
+        &self,
+        frame: (u32, u32),
+        context: &EditContext,
+    ) -> Result<(Layers, PlacedText), ImagingError> {
         let shorter = frame.0.min(frame.1) as f32;
         let radius = (self.size as f32 * shorter / 2000.0).max(8.0).min(shorter / 4.0).max(1.0);
         let halo = if shorter < 24.0 { 0.0 } else { (radius * 0.12).max(1.0) };
@@ -30,13 +34,13 @@ impl Pin {
         let layer = |beyond: f32| -> Result<Coverage, ImagingError> {
             let mut layer = Coverage::around(&[tip, body], radius + beyond, frame);
             layer.line(body, body, radius + beyond);
-            layer.area(&drop, work)?;
-            layer.path(&drop, true, beyond.max(0.3), work)?;
+            layer.area(&drop, context)?;
+            layer.path(&drop, true, beyond.max(0.3), context)?;
             Ok(layer)
         };
         let halo = if halo > 0.0 { Some(layer(halo)?) } else { None };
         let layers = Layers { frame, area: None, halo, body: layer(0.0)?, color: self.color };
-        let setting = Setting {
+        let setting = TextStyle {
             size: radius * 1.3,
             room: (radius * 1.7, radius * 1.7),
             lines: Lines::One,
@@ -44,9 +48,9 @@ impl Pin {
             edge: 0.0,
         };
         let text = self.number.to_string();
-        let block = Block::fitted(&work.fonts, &text, &setting, radius * 0.5);
+        let block = TextBlock::fitted(&context.fonts, &text, &setting, radius * 0.5);
         let ink = self.color.readable_on_top();
-        Ok((layers, Set::centred(block, body, ink, frame)))
+        Ok((layers, PlacedText::centred(block, body, ink, frame)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which cell each picture of a collage gets, and where its caption goes. Sizes only, no pixels.
 
 use super::rows::{balanced, rows};
-use super::{Collage, CollageLayout, DEFAULT_LONGEST, Place};
+use super::{Collage, CollageCell, CollageLayout, DEFAULT_LONGEST};
 use crate::ops::Fit;
 use crate::{ImagingError, PixelRect};
 
@@ -9,7 +9,7 @@ use crate::{ImagingError, PixelRect};
 pub(super) struct Arrangement {
     pub width: u32,
     pub height: u32,
-    pub places: Vec<Place>,
+    pub cells: Vec<CollageCell>,
     pub dividers: Vec<PixelRect>,
 }
 
@@ -43,9 +43,9 @@ pub(super) fn arrange(sizes: &[(u32, u32)], collage: &Collage) -> Result<Arrange
         return Ok(at_size(sizes, collage, longest));
     }
     let largest = at_size(sizes, collage, DEFAULT_LONGEST);
-    let enlarged = largest.places.iter().zip(sizes).map(|(place, &(width, height))| {
+    let enlarged = largest.cells.iter().zip(sizes).map(|(cell, &(width, height))| {
         let by = |to: u32, from: u32| f64::from(to) / f64::from(from);
-        by(place.cell.width, width).min(by(place.cell.height, height))
+        by(cell.rect.width, width).min(by(cell.rect.height, height))
     });
     let least = enlarged.fold(f64::INFINITY, f64::min);
     if least <= 1.0 {
@@ -87,8 +87,8 @@ fn in_rows(shapes: &[f64], counts: &[usize], longest: u32, gap: u32) -> Arrangem
     let (width, height, cells) = rows(shapes, counts, longest, gap, gap);
     let size = caption_size(longest);
     let caption = Some(Caption::Inside { size, top: false });
-    let place = |cell| Place { cell, fit: Fit::Fit, caption };
-    Arrangement { width, height, places: cells.into_iter().map(place).collect(), dividers: Vec::new() }
+    let cell = |rect| CollageCell { rect, fit: Fit::Fit, caption };
+    Arrangement { width, height, cells: cells.into_iter().map(cell).collect(), dividers: Vec::new() }
 }
 
 fn before_after(shapes: &[f64], longest: u32, margin: u32) -> Arrangement {
@@ -103,8 +103,8 @@ fn before_after(shapes: &[f64], longest: u32, margin: u32) -> Arrangement {
         _ => Vec::new(),
     };
     let caption = Some(Caption::Inside { size: caption_size(longest) * 1.15, top: true });
-    let place = |cell| Place { cell, fit: Fit::Fit, caption };
-    Arrangement { width, height, places: cells.into_iter().map(place).collect(), dividers }
+    let cell = |rect| CollageCell { rect, fit: Fit::Fit, caption };
+    Arrangement { width, height, cells: cells.into_iter().map(cell).collect(), dividers }
 }
 
 fn caption_size(longest: u32) -> f32 {
@@ -134,9 +134,9 @@ impl Cells {
             // Both sides in terms of a cell's width: `fixed + slope × width`.
             let (fixed_width, fixed_height) = (gap * (across + 1.0), (gap + band) * down + gap);
             let room = f64::from(longest);
-            let cell = ((room - fixed_width) / across).min((room - fixed_height) / down * shape);
-            let cell = cell.max(1.0).min(room);
-            (cell, fixed_width + across * cell, fixed_height + down * cell / shape)
+            let rect = ((room - fixed_width) / across).min((room - fixed_height) / down * shape);
+            let rect = rect.max(1.0).min(room);
+            (rect, fixed_width + across * rect, fixed_height + down * rect / shape)
         };
         let columns = self.columns.unwrap_or_else(|| {
             let cost = |columns: u32| {
@@ -147,33 +147,33 @@ impl Cells {
             (1..=number).min_by(|a, b| cost(*a).total_cmp(&cost(*b))).unwrap_or(1)
         });
         let columns = columns.clamp(1, number);
-        let (cell, width, height) = canvas(columns);
+        let (rect, width, height) = canvas(columns);
         let side = |length: f64| (length.floor() as u32).clamp(1, longest);
         let (width, height) = (side(width), side(height));
-        let (cell_width, cell_height) = (side(cell).min(width), side(cell / shape).min(height));
-        let place = |index: u32| {
+        let (cell_width, cell_height) = (side(rect).min(width), side(rect / shape).min(height));
+        let cell = |index: u32| {
             let (column, line) = (index % columns, index / columns);
             // A last line that is not full stands in the middle of a grid, but starts like the others on a sheet.
             let missing = columns - (number - line * columns).min(columns);
-            let shift = if self.caption == 0.0 { f64::from(missing) * (cell + gap) / 2.0 } else { 0.0 };
-            let x = (gap + f64::from(column) * (cell + gap) + shift).round() as u32;
-            let y = (gap + f64::from(line) * (cell / shape + gap + band)).round() as u32;
-            let cell = PixelRect {
+            let shift = if self.caption == 0.0 { f64::from(missing) * (rect + gap) / 2.0 } else { 0.0 };
+            let x = (gap + f64::from(column) * (rect + gap) + shift).round() as u32;
+            let y = (gap + f64::from(line) * (rect / shape + gap + band)).round() as u32;
+            let rect = PixelRect {
                 x: x.min(width - cell_width),
                 y: y.min(height - cell_height),
                 width: cell_width,
                 height: cell_height,
             };
-            let room = height - cell.bottom();
+            let room = height - rect.bottom();
             let caption = if self.caption == 0.0 {
                 Some(Caption::Inside { size: caption_size(longest), top: false })
             } else {
-                let top = cell.bottom() + ((size * 0.45) as u32).min(room);
-                let area = PixelRect { x: cell.x, y: top, width: cell.width, height: height - top };
+                let top = rect.bottom() + ((size * 0.45) as u32).min(room);
+                let area = PixelRect { x: rect.x, y: top, width: rect.width, height: height - top };
                 (band >= size && area.height > 0).then_some(Caption::Below { area, size: size as f32 })
             };
-            Place { cell, fit: self.fit, caption }
+            CollageCell { rect, fit: self.fit, caption }
         };
-        Arrangement { width, height, places: (0..number).map(place).collect(), dividers: Vec::new() }
+        Arrangement { width, height, cells: (0..number).map(cell).collect(), dividers: Vec::new() }
     }
 }

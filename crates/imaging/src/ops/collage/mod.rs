@@ -10,11 +10,10 @@ use image::{DynamicImage, ImageBuffer, Pixel, Rgb, Rgba};
 use serde::{Deserialize, Serialize};
 
 use self::arrange::{Arrangement, Caption, arrange};
-use super::Fit;
-use crate::paint::{self, Form};
-use crate::sources::{Sources, Unusable, at, flattened, sized, with_alpha};
-use crate::text::{Align, Block, Lines, Setting};
-use crate::{Color, Fonts, Format, ImagingError, Picture, PixelRect, Work};
+use super::{Fit, resize_to_cell};
+use crate::paint::{self, PaintShape};
+use crate::text::{Align, Lines, TextBlock, TextStyle};
+use crate::{Color, EditContext, Fonts, Format, ImagingError, Picture, PixelRect, SourceError, Sources};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -31,7 +30,7 @@ pub enum CollageLayout {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Background {
+pub enum CollageBackground {
     Color(Color),
     Transparent,
 }
@@ -45,7 +44,7 @@ pub struct Collage {
     pub longest: Option<u32>,
     /// Between pictures and around them, in pixels.
     pub gap: Option<u32>,
-    pub background: Background,
+    pub background: CollageBackground,
     /// One per picture, or none at all; an empty one is not written.
     pub captions: Vec<String>,
 }
@@ -61,23 +60,24 @@ impl Collage {
 
 /// A picture in its place.
 #[derive(Debug, Clone, PartialEq)]
-struct Place {
-    cell: PixelRect,
+struct CollageCell {
+    rect: PixelRect,
     /// What becomes of a picture of another shape than its cell.
     fit: Fit,
     caption: Option<Caption>,
 }
 
-pub fn collage(sources: &Sources, collage: &Collage, work: &Work) -> Result<Picture, Unusable> {
+pub fn collage(sources: &Sources, collage: &Collage, context: &EditContext) -> Result<Picture, SourceError> {
     let arrangement = arrange(&sources.sizes()?, collage)?;
-    work.limits.check(arrangement.width, arrangement.height)?;
+    context.limits.check(arrangement.width, arrangement.height)?;
     let pixels: DynamicImage = match collage.background {
-        Background::Color(color) => {
+        CollageBackground::Color(color) => {
             let blank = Rgb([color.r, color.g, color.b]);
-            compose(sources, collage, &arrangement, blank, |picture| flattened(picture, color), work)?.into()
+            compose(sources, collage, &arrangement, blank, |picture| picture.flatten_onto(color), context)?
+                .into()
         }
-        Background::Transparent => {
-            compose(sources, collage, &arrangement, Rgba([0; 4]), with_alpha, work)?.into()
+        CollageBackground::Transparent => {
+            compose(sources, collage, &arrangement, Rgba([0; 4]), Picture::into_srgb_rgba8, context)?.into()
         }
     };
     let format = if sources.are_graphics() { Format::Png } else { Format::Jpeg };
@@ -90,32 +90,33 @@ fn compose<P: Pixel<Subpixel = u8>>(
     arrangement: &Arrangement,
     blank: P,
     pixels_of: impl Fn(Picture) -> ImageBuffer<P, Vec<u8>>,
-    work: &Work,
-) -> Result<ImageBuffer<P, Vec<u8>>, Unusable> {
+    context: &EditContext,
+) -> Result<ImageBuffer<P, Vec<u8>>, SourceError> {
     let mut canvas = ImageBuffer::from_pixel(arrangement.width, arrangement.height, blank);
-    for (index, place) in arrangement.places.iter().enumerate() {
-        work.go_on()?;
-        let cell = place.cell;
-        let picture = sources.open(index, work)?;
-        let picture = sized(picture, cell.width, cell.height, place.fit, work).map_err(at(index))?;
-        put(&mut canvas, &pixels_of(picture), cell);
+    for (index, cell) in arrangement.cells.iter().enumerate() {
+        context.check_stopped()?;
+        let rect = cell.rect;
+        let picture = sources.open(index, context)?;
+        let picture = resize_to_cell(picture, rect.width, rect.height, cell.fit, context)
+            .map_err(SourceError::at(index))?;
+        put(&mut canvas, &pixels_of(picture), rect);
     }
     let on = match collage.background {
-        Background::Color(color) => color,
-        Background::Transparent => Color::WHITE,
+        CollageBackground::Color(color) => color,
+        CollageBackground::Transparent => Color::WHITE,
     };
     for line in &arrangement.dividers {
-        let form = Form::Rectangle { bounds: (*line).into(), radius: 0.0 };
+        let form = PaintShape::Rectangle { bounds: (*line).into(), radius: 0.0 };
         paint::fill(&mut canvas, form, *line, Color::WHITE, 1.0);
     }
-    for (index, place) in arrangement.places.iter().enumerate() {
+    for (index, cell) in arrangement.cells.iter().enumerate() {
         let text = match collage.captions.get(index) {
             Some(text) => text.as_str(),
             None if collage.layout == CollageLayout::BeforeAfter => ["Before", "After"][index.min(1)],
             None => "",
         };
-        if let Some(caption) = place.caption {
-            write(&mut canvas, text, caption, place.cell, on, &work.fonts);
+        if let Some(caption) = cell.caption {
+            write(&mut canvas, text, caption, cell.rect, on, &context.fonts);
         }
     }
     Ok(canvas)
@@ -125,12 +126,12 @@ fn compose<P: Pixel<Subpixel = u8>>(
 fn put<P: Pixel<Subpixel = u8>>(
     canvas: &mut ImageBuffer<P, Vec<u8>>,
     picture: &ImageBuffer<P, Vec<u8>>,
-    cell: PixelRect,
+    rect: PixelRect,
 ) {
     let channels = usize::from(P::CHANNEL_COUNT);
-    let (width, height) = (picture.width().min(cell.width), picture.height().min(cell.height));
-    let left = (cell.x + (cell.width - width) / 2) as usize * channels;
-    let top = (cell.y + (cell.height - height) / 2) as usize;
+    let (width, height) = (picture.width().min(rect.width), picture.height().min(rect.height));
+    let left = (rect.x + (rect.width - width) / 2) as usize * channels;
+    let top = (rect.y + (rect.height - height) / 2) as usize;
     let length = width as usize * channels;
     let (from_row, to_row) = (picture.width() as usize * channels, canvas.width() as usize * channels);
     let rows = picture.as_raw().chunks(from_row.max(1)).take(height as usize);
@@ -145,13 +146,17 @@ fn write<P: Pixel<Subpixel = u8>>(
     canvas: &mut ImageBuffer<P, Vec<u8>>,
     text: &str,
     caption: Caption,
-    cell: PixelRect,
+    rect: PixelRect,
     on: Color,
     fonts: &Fonts,
 ) {
     let line = |size: f32, width: f32| {
         let room = (width, size * 2.0);
-        Block::new(fonts, text, &Setting { size, room, lines: Lines::One, align: Align::Left, edge: 0.0 })
+        TextBlock::new(
+            fonts,
+            text,
+            &TextStyle { size, room, lines: Lines::One, align: Align::Left, edge: 0.0 },
+        )
     };
     match caption {
         Caption::Below { area, size } => {
@@ -161,13 +166,13 @@ fn write<P: Pixel<Subpixel = u8>>(
         }
         Caption::Inside { size, top } => {
             let pad = (size * 0.45).round();
-            let Some(line) = line(size, cell.width as f32 - 6.0 * pad) else { return };
-            let width = ((line.width() as f32 + 2.0 * pad).ceil() as u32).min(cell.width);
-            let height = ((size + pad).ceil() as u32).min(cell.height);
-            let inset = (pad as u32 * 2).min((cell.width - width) / 2).min((cell.height - height) / 2);
-            let y = if top { cell.y + inset } else { cell.bottom() - inset - height };
-            let plate = PixelRect { x: cell.x + inset, y, width, height };
-            let form = Form::Rectangle { bounds: plate.into(), radius: pad };
+            let Some(line) = line(size, rect.width as f32 - 6.0 * pad) else { return };
+            let width = ((line.width() as f32 + 2.0 * pad).ceil() as u32).min(rect.width);
+            let height = ((size + pad).ceil() as u32).min(rect.height);
+            let inset = (pad as u32 * 2).min((rect.width - width) / 2).min((rect.height - height) / 2);
+            let y = if top { rect.y + inset } else { rect.bottom() - inset - height };
+            let plate = PixelRect { x: rect.x + inset, y, width, height };
+            let form = PaintShape::Rectangle { bounds: plate.into(), radius: pad };
             paint::fill(canvas, form, plate, Color::rgb(16, 16, 16), 0.68);
             let middle = |side: u32, inner: u32| side.saturating_sub(inner) / 2;
             let at = (plate.x + middle(width, line.width()), y + middle(height, line.height()));
@@ -176,7 +181,7 @@ fn write<P: Pixel<Subpixel = u8>>(
     }
 }
 
-impl Background {
+impl CollageBackground {
     pub fn parse(text: &str) -> Result<Self, ImagingError> {
         if text.trim().eq_ignore_ascii_case("transparent") {
             return Ok(Self::Transparent);
@@ -185,7 +190,7 @@ impl Background {
     }
 }
 
-impl Default for Background {
+impl Default for CollageBackground {
     fn default() -> Self {
         Self::Color(Color::WHITE)
     }

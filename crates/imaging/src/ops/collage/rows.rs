@@ -121,8 +121,8 @@ mod tests {
         assert_eq!((width.max(height), cells.len()), (1000, 5));
         assert_eq!((cells[1].right(), cells[4].right()), (width - 10, width - 10));
         assert_eq!(cells[4].bottom(), height - 10);
-        for (cell, shape) in cells.iter().zip(shapes) {
-            let got = f64::from(cell.width) / f64::from(cell.height);
+        for (rect, shape) in cells.iter().zip(shapes) {
+            let got = f64::from(rect.width) / f64::from(rect.height);
             assert!((got / shape).ln().abs() < 0.02, "{got} for {shape}");
         }
     }

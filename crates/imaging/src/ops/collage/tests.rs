@@ -23,7 +23,7 @@ fn plan(layout: CollageLayout) -> Collage {
         columns: None,
         longest: Some(800),
         gap: None,
-        background: Background::default(),
+        background: CollageBackground::default(),
         captions: Vec::new(),
     }
 }
@@ -50,7 +50,7 @@ fn each_source_fills_a_cell_of_its_own_shape() {
         [CollageLayout::Grid, CollageLayout::Row, CollageLayout::Column, CollageLayout::ContactSheet]
     {
         let sources = mixed();
-        let made = collage(&sources, &plan(layout), &Work::default()).unwrap();
+        let made = collage(&sources, &plan(layout), &EditContext::default()).unwrap();
         assert_eq!(made.width().max(made.height()), 800, "{layout:?}");
         for (index, color) in COLORS.into_iter().enumerate() {
             let (left, top, right, bottom, count) = found(&made, color);
@@ -66,8 +66,8 @@ fn each_source_fills_a_cell_of_its_own_shape() {
 
 #[test]
 fn rows_share_their_height_and_columns_their_width() {
-    let row = collage(&mixed(), &plan(CollageLayout::Row), &Work::default()).unwrap();
-    let column = collage(&mixed(), &plan(CollageLayout::Column), &Work::default()).unwrap();
+    let row = collage(&mixed(), &plan(CollageLayout::Row), &EditContext::default()).unwrap();
+    let column = collage(&mixed(), &plan(CollageLayout::Column), &EditContext::default()).unwrap();
     let across = COLORS.map(|color| found(&row, color));
     let down = COLORS.map(|color| found(&column, color));
     for pair in 0..4 {
@@ -83,10 +83,10 @@ fn rows_share_their_height_and_columns_their_width() {
 #[test]
 fn columns_make_cells_of_one_size_with_a_centred_last_line() {
     let asked = Collage { columns: Some(2), gap: Some(10), ..plan(CollageLayout::Grid) };
-    let made = collage(&mixed(), &asked, &Work::default()).unwrap();
+    let made = collage(&mixed(), &asked, &EditContext::default()).unwrap();
     let cells = COLORS.map(|color| found(&made, color));
-    for cell in cells {
-        assert_eq!((cell.2 - cell.0, cell.3 - cell.1), (cells[0].2 - cells[0].0, cells[0].3 - cells[0].1));
+    for rect in cells {
+        assert_eq!((rect.2 - rect.0, rect.3 - rect.1), (cells[0].2 - cells[0].0, cells[0].3 - cells[0].1));
     }
     assert_eq!((cells[0].1, cells[2].0), (cells[1].1, cells[0].0));
     assert!(cells[4].0.abs_diff(made.width() - cells[4].2) <= 1, "not in the middle: {:?}", cells[4]);
@@ -95,7 +95,7 @@ fn columns_make_cells_of_one_size_with_a_centred_last_line() {
 #[test]
 fn before_and_after_stand_beside_a_line_and_say_which_is_which() {
     let pair = || Sources::new(vec![solid(COLORS[0], 300, 200), solid(COLORS[2], 600, 400)]);
-    let made = collage(&pair(), &plan(CollageLayout::BeforeAfter), &Work::default()).unwrap();
+    let made = collage(&pair(), &plan(CollageLayout::BeforeAfter), &EditContext::default()).unwrap();
     let (before, after) = (found(&made, COLORS[0]), found(&made, COLORS[2]));
     assert_eq!((before.0, before.1, before.3), (0, 0, made.height()));
     assert_eq!((after.2, after.3), (made.width(), made.height()));
@@ -106,16 +106,16 @@ fn before_and_after_stand_beside_a_line_and_say_which_is_which() {
     assert!(before.4 < (before.2 - before.0) * (before.3 - before.1), "no label on the first");
     assert!(after.4 < (after.2 - after.0) * (after.3 - after.1), "no label on the second");
     let three = Sources::new(vec![solid(COLORS[0], 9, 9); 3]);
-    let error = collage(&three, &plan(CollageLayout::BeforeAfter), &Work::default()).unwrap_err();
+    let error = collage(&three, &plan(CollageLayout::BeforeAfter), &EditContext::default()).unwrap_err();
     assert!(error.index.is_none() && error.error.to_string().contains("exactly two"), "{error:?}");
 }
 
 #[test]
 fn captions_of_a_contact_sheet_stand_below_and_touch_no_picture() {
     let captions: Vec<String> = (1..=5).map(|number| format!("picture number {number}.jpg")).collect();
-    let bare = collage(&mixed(), &plan(CollageLayout::ContactSheet), &Work::default()).unwrap();
+    let bare = collage(&mixed(), &plan(CollageLayout::ContactSheet), &EditContext::default()).unwrap();
     let asked = Collage { captions, ..plan(CollageLayout::ContactSheet) };
-    let made = collage(&mixed(), &asked, &Work::default()).unwrap();
+    let made = collage(&mixed(), &asked, &EditContext::default()).unwrap();
     let dark =
         |picture: &Picture| picture.pixels().pixels().filter(|(.., pixel)| pixel.0[..3] == [0; 3]).count();
     assert!(dark(&bare) == 0 && dark(&made) > 200, "{}", dark(&made));
@@ -128,10 +128,10 @@ fn captions_of_a_contact_sheet_stand_below_and_touch_no_picture() {
 fn small_pictures_are_not_blown_up_unless_a_size_is_asked_for() {
     let sources = Sources::new(vec![solid(COLORS[0], 400, 300), solid(COLORS[1], 400, 300)]);
     let asked = Collage { longest: None, ..plan(CollageLayout::Row) };
-    let made = collage(&sources, &asked, &Work::default()).unwrap();
+    let made = collage(&sources, &asked, &EditContext::default()).unwrap();
     assert!((780..=840).contains(&made.width()), "{}", made.width());
     let large = Sources::new(vec![solid(COLORS[0], 4000, 3000), solid(COLORS[1], 4000, 3000)]);
-    assert_eq!(collage(&large, &asked, &Work::default()).unwrap().width(), 2048);
+    assert_eq!(collage(&large, &asked, &EditContext::default()).unwrap().width(), 2048);
 }
 
 #[test]
@@ -139,12 +139,12 @@ fn what_shines_through_shows_the_background_or_stays_transparent() {
     let glass = || file(ImageBuffer::from_pixel(50, 50, Rgba([0u8, 0, 0, 0])).into());
     let sources = Sources::new(vec![glass(), glass()]);
     let teal = Color::rgb(0, 128, 128);
-    let asked = Collage { background: Background::Color(teal), ..plan(CollageLayout::Row) };
-    let made = collage(&sources, &asked, &Work::default()).unwrap();
+    let asked = Collage { background: CollageBackground::Color(teal), ..plan(CollageLayout::Row) };
+    let made = collage(&sources, &asked, &EditContext::default()).unwrap();
     assert!(!made.has_alpha());
     assert!(made.pixels().pixels().all(|(.., pixel)| pixel.0 == [0, 128, 128, 255]));
-    let asked = Collage { background: Background::Transparent, ..asked };
-    let made = collage(&sources, &asked, &Work::default()).unwrap();
+    let asked = Collage { background: CollageBackground::Transparent, ..asked };
+    let made = collage(&sources, &asked, &EditContext::default()).unwrap();
     assert!(made.pixels().pixels().all(|(.., pixel)| pixel.0[3] == 0));
     assert_eq!(made.target(), Format::Png);
 }
@@ -152,8 +152,9 @@ fn what_shines_through_shows_the_background_or_stays_transparent() {
 #[test]
 fn photos_make_a_jpeg_and_graphics_a_png() {
     let photo: Bytes = std::fs::read("tests/images/photo_rocket.jpg").unwrap().into();
-    let made =
-        |files| collage(&Sources::new(files), &plan(CollageLayout::Row), &Work::default()).unwrap().target();
+    let made = |files| {
+        collage(&Sources::new(files), &plan(CollageLayout::Row), &EditContext::default()).unwrap().target()
+    };
     assert_eq!(made(vec![photo.clone(), solid(COLORS[0], 9, 9)]), Format::Jpeg);
     assert_eq!(made(vec![solid(COLORS[1], 9, 9), solid(COLORS[0], 9, 9)]), Format::Png);
 }
@@ -162,19 +163,19 @@ fn photos_make_a_jpeg_and_graphics_a_png() {
 fn a_source_that_cannot_be_opened_is_named() {
     let cut: Bytes = std::fs::read("tests/images/bad_truncated.png").unwrap().into();
     let sources = Sources::new(vec![solid(COLORS[0], 9, 9), cut, "no picture".into()]);
-    let error = collage(&sources, &plan(CollageLayout::Grid), &Work::default()).unwrap_err();
+    let error = collage(&sources, &plan(CollageLayout::Grid), &EditContext::default()).unwrap_err();
     assert_eq!(error.index, Some(2), "headers are read first");
-    let damaged = sources.damaged(0, &Work::default()).unwrap();
+    let damaged = sources.damaged(0, &EditContext::default()).unwrap();
     assert_eq!(damaged.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [1, 2]);
 }
 
 #[test]
 fn work_that_nobody_waits_for_ends() {
-    let stop = crate::Stop::default();
-    stop.now();
-    let error =
-        collage(&mixed(), &plan(CollageLayout::Grid), &Work::new(Limits::default(), stop)).unwrap_err();
-    assert_eq!(error, Unusable { index: None, error: ImagingError::Stopped });
+    let stop = crate::StopFlag::default();
+    stop.stop();
+    let error = collage(&mixed(), &plan(CollageLayout::Grid), &EditContext::new(Limits::default(), stop))
+        .unwrap_err();
+    assert_eq!(error, SourceError { index: None, error: ImagingError::Stopped });
 }
 
 fn any_picture() -> impl Strategy<Value = Bytes> {
@@ -206,10 +207,10 @@ proptest! {
         transparent: bool,
     ) {
         let captions = files.iter().map(|_| "caption".to_owned()).collect();
-        let background = if transparent { Background::Transparent } else { Background::default() };
+        let background = if transparent { CollageBackground::Transparent } else { CollageBackground::default() };
         let number = files.len();
         let asked = Collage { layout, columns, longest, gap, background, captions };
-        match collage(&Sources::new(files), &asked, &Work::default()) {
+        match collage(&Sources::new(files), &asked, &EditContext::default()) {
             Ok(made) => {
                 prop_assert!(made.width().max(made.height()) <= longest.unwrap_or(2048));
                 prop_assert_eq!(made.has_alpha(), transparent);

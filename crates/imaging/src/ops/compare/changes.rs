@@ -2,7 +2,7 @@
 
 use image::RgbImage;
 
-use crate::{ImagingError, PixelRect, Work};
+use crate::{EditContext, ImagingError, PixelRect};
 
 /// A pixel changed if it differs by this much of 255, or together with its neighbours by less:
 /// what is below comes from compression.
@@ -24,7 +24,7 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    pub fn between(a: &RgbImage, b: &RgbImage, work: &Work) -> Result<Self, ImagingError> {
+    pub fn between(a: &RgbImage, b: &RgbImage, context: &EditContext) -> Result<Self, ImagingError> {
         let (width, height) = a.dimensions();
         let most = |(p, q): (&image::Rgb<u8>, &image::Rgb<u8>)| {
             let by = |channel: usize| p.0[channel].abs_diff(q.0[channel]);
@@ -32,8 +32,8 @@ impl Changes {
             brightness(p.0).abs_diff(brightness(q.0)).max(by(0).max(by(1)).max(by(2)) / 2)
         };
         let alone: Vec<u8> = a.pixels().zip(b.pixels()).map(most).collect();
-        work.go_on()?;
-        let mut by = smoothed(&alone, width as usize, work)?;
+        context.check_stopped()?;
+        let mut by = smoothed(&alone, width as usize, context)?;
         let mut changed = 0;
         let mut counts = [0usize; 256];
         for (by, alone) in by.iter_mut().zip(&alone) {
@@ -73,11 +73,11 @@ fn brightness([r, g, b]: [u8; 3]) -> u8 {
 }
 
 /// The mean of each pixel and its eight neighbours.
-fn smoothed(by: &[u8], width: usize, work: &Work) -> Result<Vec<u8>, ImagingError> {
+fn smoothed(by: &[u8], width: usize, context: &EditContext) -> Result<Vec<u8>, ImagingError> {
     let height = by.len() / width.max(1);
     let mut smooth = vec![0; by.len()];
     for y in 0..height {
-        work.go_on()?;
+        context.check_stopped()?;
         let rows = y.saturating_sub(1)..(y + 2).min(height);
         for x in 0..width {
             let columns = x.saturating_sub(1)..(x + 2).min(width);

@@ -11,10 +11,9 @@ use image::{RgbImage, imageops};
 use serde::{Deserialize, Serialize};
 
 use self::changes::Changes;
-use super::{Background, Collage, CollageLayout, Fit, ResizeTo, collage, resize};
-use crate::paint::{Form, Outline};
-use crate::sources::{Sources, Unusable, at, flattened, sized};
-use crate::{Color, Format, ImagingError, Picture, PixelRect, Region, Work};
+use super::{Collage, CollageBackground, CollageLayout, Fit, ResizeTo, collage, resize, resize_to_cell};
+use crate::paint::{Outline, PaintShape};
+use crate::{Color, EditContext, Format, ImagingError, Picture, PixelRect, Region, SourceError, Sources};
 
 /// What both are brought to at most. Finer differences than this leaves are noise.
 const LONGEST: u32 = 1600;
@@ -49,25 +48,30 @@ pub struct Comparison {
 }
 
 /// The first two of the sources.
-pub fn compare(sources: &Sources, mode: CompareMode, work: &Work) -> Result<Comparison, Unusable> {
+pub fn compare(
+    sources: &Sources,
+    mode: CompareMode,
+    context: &EditContext,
+) -> Result<Comparison, SourceError> {
     let (first, second) = (sources.size(0)?, sources.size(1)?);
     let factor = (f64::from(LONGEST) / f64::from(first.0.max(first.1))).min(1.0);
     let side = |length: u32| (f64::from(length) * factor).round().max(1.0) as u32;
     let frame = (side(first.0), side(first.1));
-    let open = |index: usize| -> Result<(RgbImage, u64), Unusable> {
-        let picture = sources.open(index, work)?;
+    let open = |index: usize| -> Result<(RgbImage, u64), SourceError> {
+        let picture = sources.open(index, context)?;
         let mark = fingerprint(&picture);
-        let picture = sized(picture, frame.0, frame.1, Fit::Fill, work).map_err(at(index))?;
-        Ok((flattened(picture, BELOW), mark))
+        let picture =
+            resize_to_cell(picture, frame.0, frame.1, Fit::Fill, context).map_err(SourceError::at(index))?;
+        Ok((picture.flatten_onto(BELOW), mark))
     };
     let (a, a_mark) = open(0)?;
     let (b, b_mark) = open(1)?;
     let identical = a_mark == b_mark;
-    let changes = Changes::between(&a, &b, work)?;
+    let changes = Changes::between(&a, &b, context)?;
     let shape = |(width, height): (u32, u32)| f64::from(width) / f64::from(height);
     let mut comparison = Comparison {
         identical,
-        similarity: if identical { 1.0 } else { similarity::of(&a, &b, work)? },
+        similarity: if identical { 1.0 } else { similarity::of(&a, &b, context)? },
         changed: changes.share(),
         regions: changes.regions.iter().filter_map(|area| in_thousandths(*area, frame)).collect(),
         scaled_to: (first != frame || second != frame).then_some(frame),
@@ -77,7 +81,7 @@ pub fn compare(sources: &Sources, mode: CompareMode, work: &Work) -> Result<Comp
     };
     drop(b);
     if mode != CompareMode::SideBySide {
-        comparison.difference = Some(shown(a, &changes, work)?);
+        comparison.difference = Some(shown(a, &changes, context)?);
     }
     drop(changes);
     if mode != CompareMode::Difference {
@@ -86,10 +90,10 @@ pub fn compare(sources: &Sources, mode: CompareMode, work: &Work) -> Result<Comp
             columns: None,
             longest: None,
             gap: None,
-            background: Background::Color(BELOW),
+            background: CollageBackground::Color(BELOW),
             captions: vec!["A".to_owned(), "B".to_owned()],
         };
-        comparison.side_by_side = Some(collage(sources, &side_by_side, work)?);
+        comparison.side_by_side = Some(collage(sources, &side_by_side, context)?);
     }
     Ok(comparison)
 }
@@ -110,11 +114,11 @@ fn in_thousandths(area: PixelRect, (width, height): (u32, u32)) -> Option<Region
 }
 
 /// The first picture in dark grays, with what changed glowing on it and outlined.
-fn shown(base: RgbImage, changes: &Changes, work: &Work) -> Result<Picture, ImagingError> {
+fn shown(base: RgbImage, changes: &Changes, context: &EditContext) -> Result<Picture, ImagingError> {
     let mut shown = base;
     let (width, height) = shown.dimensions();
     for (y, row) in shown.rows_mut().enumerate() {
-        work.go_on()?;
+        context.check_stopped()?;
         for (x, pixel) in row.enumerate() {
             let [r, g, b] = pixel.0.map(f32::from);
             let gray = 14.0 + (0.299 * r + 0.587 * g + 0.114 * b) * 0.5;
@@ -146,17 +150,17 @@ fn shown(base: RgbImage, changes: &Changes, work: &Work) -> Result<Picture, Imag
             width: within.width - 2 * unit,
             height: within.height - 2 * unit,
         };
-        let inner = Form::Rectangle { bounds: inner.into(), radius: 0.0 };
+        let inner = PaintShape::Rectangle { bounds: inner.into(), radius: 0.0 };
         let outline = Outline { inner, halo: 0, thickness: unit, color: Color::rgb(0, 220, 255) };
         outline.draw(&mut shown, within);
     }
     Ok(Picture::new(shown.into(), Format::Png))
 }
 
-fn luma(picture: &RgbImage, work: &Work) -> Result<image::GrayImage, ImagingError> {
+fn luma(picture: &RgbImage, context: &EditContext) -> Result<image::GrayImage, ImagingError> {
     let gray = Picture::new(imageops::grayscale(picture).into(), Format::Png);
     let gray = if gray.width().max(gray.height()) > similarity::LONGEST {
-        resize(gray, ResizeTo::longest(similarity::LONGEST)?, work)?
+        resize(gray, ResizeTo::longest(similarity::LONGEST)?, context)?
     } else {
         gray
     };

@@ -4,7 +4,7 @@
 use image::{GrayImage, RgbImage};
 
 use super::luma;
-use crate::{ImagingError, Work};
+use crate::{EditContext, ImagingError};
 
 /// The size the figure is taken at. At full size it would mostly speak of noise.
 pub(super) const LONGEST: u32 = 512;
@@ -12,12 +12,12 @@ const WINDOW: u32 = 8;
 const STEP: usize = 4;
 
 /// 0 to 1; both have the same size.
-pub(super) fn of(a: &RgbImage, b: &RgbImage, work: &Work) -> Result<f64, ImagingError> {
-    let (a, b) = (luma(a, work)?, luma(b, work)?);
+pub(super) fn of(a: &RgbImage, b: &RgbImage, context: &EditContext) -> Result<f64, ImagingError> {
+    let (a, b) = (luma(a, context)?, luma(b, context)?);
     let (across, down) = (WINDOW.min(a.width()), WINDOW.min(a.height()));
     let (mut sum, mut windows) = (0.0, 0.0);
     for top in (0..=a.height() - down).step_by(STEP) {
-        work.go_on()?;
+        context.check_stopped()?;
         for left in (0..=a.width() - across).step_by(STEP) {
             sum += window(&a, &b, (left, top), (across, down));
             windows += 1.0;

@@ -16,7 +16,7 @@ fn photo() -> RgbImage {
 }
 
 fn between(a: Bytes, b: Bytes) -> Comparison {
-    compare(&Sources::new(vec![a, b]), CompareMode::Both, &Work::default()).unwrap()
+    compare(&Sources::new(vec![a, b]), CompareMode::Both, &EditContext::default()).unwrap()
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn other_sizes_are_scaled_and_other_shapes_cut_and_said_so() {
 fn each_mode_gives_what_it_is_called() {
     let sources = Sources::new(vec![file(photo().into()), file(photo().into())]);
     let made = |mode| {
-        let made = compare(&sources, mode, &Work::default()).unwrap();
+        let made = compare(&sources, mode, &EditContext::default()).unwrap();
         (made.side_by_side.is_some(), made.difference.is_some())
     };
     assert_eq!(made(CompareMode::SideBySide), (true, false));

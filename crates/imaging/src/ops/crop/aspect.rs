@@ -13,7 +13,7 @@ pub struct Aspect {
 
 /// Where the middle of a crop should be, in thousandths of the upright picture.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Around {
+pub struct CropCenter {
     x: f64,
     y: f64,
 }
@@ -29,7 +29,7 @@ impl Aspect {
     }
 
     /// The largest part of this shape, pushed inside the frame.
-    pub(super) fn largest(self, around: Around, width: u32, height: u32) -> PixelRect {
+    pub(super) fn largest(self, center: CropCenter, width: u32, height: u32) -> PixelRect {
         let scale = (f64::from(width) / self.width).min(f64::from(height) / self.height);
         let side = |part: f64, whole: u32| ((part * scale).round() as u32).clamp(1, whole.max(1));
         let (w, h) = (side(self.width, width), side(self.height, height));
@@ -37,11 +37,11 @@ impl Aspect {
             let start = (middle * f64::from(whole) / 1000.0 - f64::from(part) / 2.0).floor();
             (start.max(0.0) as u32).min(whole.saturating_sub(part))
         };
-        PixelRect { x: start(around.x, w, width), y: start(around.y, h, height), width: w, height: h }
+        PixelRect { x: start(center.x, w, width), y: start(center.y, h, height), width: w, height: h }
     }
 }
 
-impl Around {
+impl CropCenter {
     pub fn new(x: f64, y: f64) -> Result<Self, ImagingError> {
         for (field, value) in [("x", x), ("y", y)] {
             if !(0.0..=1000.0).contains(&value) {
@@ -55,7 +55,7 @@ impl Around {
     }
 }
 
-impl Default for Around {
+impl Default for CropCenter {
     fn default() -> Self {
         Self { x: 500.0, y: 500.0 }
     }
@@ -88,15 +88,15 @@ impl FromStr for Aspect {
 mod tests {
     use super::*;
 
-    fn rect(aspect: &str, around: Around, width: u32, height: u32) -> (u32, u32, u32, u32) {
+    fn rect(aspect: &str, center: CropCenter, width: u32, height: u32) -> (u32, u32, u32, u32) {
         let aspect: Aspect = aspect.parse().unwrap();
-        let PixelRect { x, y, width, height } = aspect.largest(around, width, height);
+        let PixelRect { x, y, width, height } = aspect.largest(center, width, height);
         (x, y, width, height)
     }
 
     #[test]
     fn an_aspect_takes_the_largest_centred_part() {
-        let middle = Around::default();
+        let middle = CropCenter::default();
         assert_eq!(rect("square", middle, 640, 427), (106, 0, 427, 427));
         assert_eq!(rect("16:9", middle, 1600, 1200), (0, 150, 1600, 900));
         assert_eq!(rect(" 4 : 5 ", middle, 1000, 1000), (100, 0, 800, 1000));
@@ -105,17 +105,17 @@ mod tests {
 
     #[test]
     fn a_crop_around_a_point_is_as_large_and_stays_inside() {
-        let around = |x, y| Around::new(x, y).unwrap();
+        let center = |x, y| CropCenter::new(x, y).unwrap();
         assert_eq!(
-            rect("square", around(600.0, 500.0), 1000, 500),
+            rect("square", center(600.0, 500.0), 1000, 500),
             (350, 0, 500, 500),
             "the point in the middle"
         );
-        assert_eq!(rect("square", around(0.0, 0.0), 1000, 500), (0, 0, 500, 500), "pushed to the right");
-        assert_eq!(rect("square", around(1000.0, 10.0), 1000, 500), (500, 0, 500, 500), "pushed to the left");
-        assert_eq!(rect("1:1", around(500.0, 900.0), 300, 900), (0, 600, 300, 300), "pushed up");
+        assert_eq!(rect("square", center(0.0, 0.0), 1000, 500), (0, 0, 500, 500), "pushed to the right");
+        assert_eq!(rect("square", center(1000.0, 10.0), 1000, 500), (500, 0, 500, 500), "pushed to the left");
+        assert_eq!(rect("1:1", center(500.0, 900.0), 300, 900), (0, 600, 300, 300), "pushed up");
         for (x, y) in [(-1.0, 0.0), (0.0, 1000.5), (f64::NAN, 0.0), (0.0, f64::INFINITY)] {
-            assert!(Around::new(x, y).unwrap_err().to_string().contains("0 to 1000"));
+            assert!(CropCenter::new(x, y).unwrap_err().to_string().contains("0 to 1000"));
         }
     }
 

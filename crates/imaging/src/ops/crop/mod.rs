@@ -1,25 +1,27 @@
 //! Cuts a picture to a region, to a shape, or free of its borders. Pixels only move; none is recomputed.
 
 mod aspect;
+mod from_file;
 #[cfg(test)]
 mod tests;
 mod trim;
 
-pub use aspect::{Around, Aspect};
-pub use trim::{Borders, Tolerance, borders};
+pub use aspect::{Aspect, CropCenter};
+pub use from_file::crop_file;
+pub use trim::{Borders, TrimTolerance, find_borders};
 
-use crate::{ImagingError, Picture, PixelRect, Region, Work, geometry};
+use crate::{EditContext, ImagingError, Picture, PixelRect, Region, geometry};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CropTo {
     Region(Region),
-    /// As large as fits, with `around` in the middle as far as the frame allows.
+    /// As large as fits, with `center` in the middle as far as the frame allows.
     Aspect {
         aspect: Aspect,
-        around: Around,
+        center: CropCenter,
     },
-    /// Cuts off the borders of one colour, see [`borders`].
-    Trim(Tolerance),
+    /// Cuts off the borders of one colour, see [`find_borders`].
+    Trim(TrimTolerance),
 }
 
 impl CropTo {
@@ -27,17 +29,17 @@ impl CropTo {
     pub(crate) fn rect(self, width: u32, height: u32) -> Option<PixelRect> {
         match self {
             Self::Region(region) => Some(region.to_pixels(width, height)),
-            Self::Aspect { aspect, around } => Some(aspect.largest(around, width, height)),
+            Self::Aspect { aspect, center } => Some(aspect.largest(center, width, height)),
             Self::Trim(_) => None,
         }
     }
 }
 
-pub fn crop(picture: Picture, to: CropTo, work: &Work) -> Result<Picture, ImagingError> {
-    work.go_on()?;
+pub fn crop(picture: Picture, to: CropTo, context: &EditContext) -> Result<Picture, ImagingError> {
+    context.check_stopped()?;
     let (width, height) = (picture.width(), picture.height());
     let rect = match to {
-        CropTo::Trim(tolerance) => borders(&picture, tolerance, work)?.inside(width, height),
+        CropTo::Trim(tolerance) => find_borders(&picture, tolerance, context)?.inside(width, height),
         CropTo::Region(_) | CropTo::Aspect { .. } => to.rect(width, height),
     };
     let rect = rect.ok_or_else(|| ImagingError::failed("nothing left inside the borders"))?;

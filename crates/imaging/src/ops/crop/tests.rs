@@ -15,7 +15,7 @@ fn busy(x: u32, y: u32) -> Rgb<u8> {
 }
 
 fn trim(pixels: impl Into<DynamicImage>) -> Result<Picture, ImagingError> {
-    crop(picture(pixels), CropTo::Trim(Tolerance::default()), &Work::default())
+    crop(picture(pixels), CropTo::Trim(TrimTolerance::default()), &EditContext::default())
 }
 
 #[test]
@@ -26,7 +26,8 @@ fn trimming_cuts_each_side_by_its_own_border() {
         (_, 47..) => Rgb([9, 9, 9]),
         _ => busy(x, y),
     });
-    let found = borders(&picture(framed.clone()), Tolerance::default(), &Work::default()).unwrap();
+    let found =
+        find_borders(&picture(framed.clone()), TrimTolerance::default(), &EditContext::default()).unwrap();
     assert_eq!(found, Borders { left: 5, top: 8, right: 0, bottom: 3 });
     assert_eq!(found.to_string(), "5 px off the left, 8 px off the top, 3 px off the bottom");
     let inside = DynamicImage::from(framed.clone()).crop_imm(5, 8, 55, 39);
@@ -80,7 +81,7 @@ fn nothing_to_trim_and_nothing_but_border_are_both_said() {
         let error = trim(RgbImage::from_pixel(width, height, Rgb([7, 8, 9]))).unwrap_err().to_string();
         assert!(error.contains("nothing would be left"), "{error}");
     }
-    assert!(Tolerance::percent(51.0).is_err() && Tolerance::percent(f64::NAN).is_err());
+    assert!(TrimTolerance::percent(51.0).is_err() && TrimTolerance::percent(f64::NAN).is_err());
 }
 
 proptest! {
@@ -95,10 +96,10 @@ proptest! {
         let whole = RgbImage::from_fn(width, height, busy);
         let region = Region::new(left, top, (left + w).min(1000.0), (top + h).min(1000.0)).unwrap();
         let aspect = Aspect::new(aspect_w, aspect_h).unwrap();
-        for to in [CropTo::Region(region), CropTo::Aspect { aspect, around: Around::new(x, y).unwrap() }] {
+        for to in [CropTo::Region(region), CropTo::Aspect { aspect, center: CropCenter::new(x, y).unwrap() }] {
             let rect = to.rect(width, height).unwrap();
             prop_assert!(rect.right() <= width && rect.bottom() <= height && rect.width > 0 && rect.height > 0);
-            let cropped = crop(picture(whole.clone()), to, &Work::default()).unwrap();
+            let cropped = crop(picture(whole.clone()), to, &EditContext::default()).unwrap();
             let expected = DynamicImage::from(whole.clone()).crop_imm(rect.x, rect.y, rect.width, rect.height);
             prop_assert_eq!(cropped.pixels(), &expected);
         }
@@ -108,7 +109,7 @@ proptest! {
     fn an_aspect_fills_one_side_and_holds_its_shape(
         width in 1..4000u32, height in 1..4000u32, (w, h) in (1.0..50.0f64, 1.0..50.0f64),
     ) {
-        let to = CropTo::Aspect { aspect: Aspect::new(w, h).unwrap(), around: Around::default() };
+        let to = CropTo::Aspect { aspect: Aspect::new(w, h).unwrap(), center: CropCenter::default() };
         let rect = to.rect(width, height).unwrap();
         prop_assert!(rect.width == width || rect.height == height);
         // To the pixel on the side that gives way.
@@ -127,7 +128,7 @@ proptest! {
             let inside = x >= left && y >= top && x + right < width && y + bottom < height;
             Luma([if inside { (x * 37 + y * 101) as u8 } else { gray }])
         });
-        let found = borders(&picture(whole.clone()), Tolerance::percent(percent).unwrap(), &Work::default());
+        let found = find_borders(&picture(whole.clone()), TrimTolerance::percent(percent).unwrap(), &EditContext::default());
         if let Ok(found) = found {
             let kept = found.inside(width, height).unwrap();
             let most = (percent * 2.55 * 2.0).ceil() as u8 + 2;

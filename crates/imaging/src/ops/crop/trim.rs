@@ -5,15 +5,15 @@ use std::fmt;
 use image::{DynamicImage, ImageBuffer, Pixel};
 
 use crate::picture::Sample;
-use crate::{ImagingError, Picture, PixelRect, Work};
+use crate::{EditContext, ImagingError, Picture, PixelRect};
 
 /// How far a pixel may be from its border's colour, in any channel.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Tolerance {
+pub struct TrimTolerance {
     percent: f64,
 }
 
-impl Tolerance {
+impl TrimTolerance {
     pub fn percent(percent: f64) -> Result<Self, ImagingError> {
         if (0.0..=50.0).contains(&percent) {
             return Ok(Self { percent });
@@ -29,7 +29,7 @@ impl Tolerance {
     }
 }
 
-impl Default for Tolerance {
+impl Default for TrimTolerance {
     /// What JPEG does to a plain border stays below this.
     fn default() -> Self {
         Self { percent: 5.0 }
@@ -67,17 +67,21 @@ impl fmt::Display for Borders {
 }
 
 /// The borders of a picture. Each side may have a colour of its own, but only one: a frame inside a frame stays.
-pub fn borders(picture: &Picture, tolerance: Tolerance, work: &Work) -> Result<Borders, ImagingError> {
+pub fn find_borders(
+    picture: &Picture,
+    tolerance: TrimTolerance,
+    context: &EditContext,
+) -> Result<Borders, ImagingError> {
     let tolerance = tolerance.unit();
     let found = match &picture.pixels {
-        DynamicImage::ImageLuma8(buffer) => search::<_, 1>(buffer, tolerance, work),
-        DynamicImage::ImageLumaA8(buffer) => search::<_, 2>(buffer, tolerance, work),
-        DynamicImage::ImageRgb8(buffer) => search::<_, 3>(buffer, tolerance, work),
-        DynamicImage::ImageRgba8(buffer) => search::<_, 4>(buffer, tolerance, work),
-        DynamicImage::ImageLuma16(buffer) => search::<_, 1>(buffer, tolerance, work),
-        DynamicImage::ImageLumaA16(buffer) => search::<_, 2>(buffer, tolerance, work),
-        DynamicImage::ImageRgb16(buffer) => search::<_, 3>(buffer, tolerance, work),
-        DynamicImage::ImageRgba16(buffer) => search::<_, 4>(buffer, tolerance, work),
+        DynamicImage::ImageLuma8(buffer) => search::<_, 1>(buffer, tolerance, context),
+        DynamicImage::ImageLumaA8(buffer) => search::<_, 2>(buffer, tolerance, context),
+        DynamicImage::ImageRgb8(buffer) => search::<_, 3>(buffer, tolerance, context),
+        DynamicImage::ImageRgba8(buffer) => search::<_, 4>(buffer, tolerance, context),
+        DynamicImage::ImageLuma16(buffer) => search::<_, 1>(buffer, tolerance, context),
+        DynamicImage::ImageLumaA16(buffer) => search::<_, 2>(buffer, tolerance, context),
+        DynamicImage::ImageRgb16(buffer) => search::<_, 3>(buffer, tolerance, context),
+        DynamicImage::ImageRgba16(buffer) => search::<_, 4>(buffer, tolerance, context),
         _ => Err(ImagingError::failed("pixels of an unexpected kind")),
     }?;
     if found == Borders::default() {
@@ -101,7 +105,7 @@ type Lines<'a, const N: usize> = Box<dyn Iterator<Item = [f32; N]> + 'a>;
 fn search<P: Pixel, const N: usize>(
     buffer: &ImageBuffer<P, Vec<P::Subpixel>>,
     tolerance: f32,
-    work: &Work,
+    context: &EditContext,
 ) -> Result<Borders, ImagingError>
 where
     P::Subpixel: Sample,
@@ -116,7 +120,7 @@ where
         let before = (x0, x1, y0, y1);
         for (side, color) in colors.iter_mut().enumerate() {
             while x0 < x1 && y0 < y1 {
-                work.go_on()?;
+                context.check_stopped()?;
                 let line = || -> Lines<'_, N> {
                     let row = |y: usize| pixels[y * width + x0..y * width + x1].iter().map(seen);
                     let column =

@@ -4,7 +4,7 @@
 use super::Canvas;
 use crate::blur::{Smooth, beside_blur};
 use crate::picture::Sample;
-use crate::pixelwise::{alpha, color, each_pixel, luma, mix, rows_of, set_color};
+use crate::pixels::{alpha, color, each_pixel, luma, mix, rows_of, set_color};
 use crate::{ImagingError, PixelRect};
 
 /// Of a blur of full strength, as a part of the shorter side.
@@ -110,7 +110,7 @@ impl<S: Sample, const N: usize> Canvas<'_, S, N> {
                 let block = PixelRect { x, y, width, height };
                 if let Some(mean) = mean_color::<S, N>(self.samples, frame.0, block) {
                     let fill = |pixel: &mut [S; N], _, _| set_color(pixel, mean);
-                    each_pixel(self.samples, frame.0, block, self.work, fill)?;
+                    each_pixel(self.samples, frame.0, block, self.context, fill)?;
                 }
             }
         }
@@ -123,7 +123,7 @@ impl<S: Sample, const N: usize> Canvas<'_, S, N> {
         read: impl Fn(&[S; N]) -> [f32; L],
         change: impl Fn(&mut [S; N], &Smooth<L>, u32, u32),
     ) -> Result<(), ImagingError> {
-        beside_blur(self.samples, self.frame, self.part, sigma, self.work, read, change)
+        beside_blur(self.samples, self.frame, self.part, sigma, self.context, read, change)
     }
 
     /// `change` may ask for the smooth brightness at and around its pixel.

@@ -8,7 +8,7 @@ use image::DynamicImage;
 use serde::{Deserialize, Serialize};
 
 use crate::picture::map_buffer;
-use crate::{Color, ImagingError, Picture, PixelRect, Region, Work};
+use crate::{Color, EditContext, ImagingError, Picture, PixelRect, Region};
 
 pub(super) use detail::mean_color;
 
@@ -46,7 +46,7 @@ impl Filter {
     ];
 
     /// In percent: what looks right on most pictures.
-    pub fn usual_strength(self) -> f64 {
+    pub fn default_strength(self) -> f64 {
         match self {
             Self::Grayscale | Self::Sepia | Self::Invert | Self::Duotone => 100.0,
             Self::Blur => 30.0,
@@ -60,9 +60,9 @@ impl Filter {
 
 /// A filter and how it is to be used.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Filtering {
+pub struct FilterSettings {
     pub filter: Filter,
-    /// In percent, above 0 and at most 100; [`Filter::usual_strength`] if not said.
+    /// In percent, above 0 and at most 100; [`Filter::default_strength`] if not said.
     pub strength: Option<f64>,
     /// The whole picture if not said.
     pub region: Option<Region>,
@@ -70,15 +70,15 @@ pub struct Filtering {
     pub colors: [Color; 2],
 }
 
-impl Filtering {
-    pub const DUOTONE: [Color; 2] = [Color::rgb(27, 20, 84), Color::rgb(255, 214, 153)];
+impl FilterSettings {
+    pub const DEFAULT_DUOTONE_COLORS: [Color; 2] = [Color::rgb(27, 20, 84), Color::rgb(255, 214, 153)];
 
     pub fn new(filter: Filter) -> Self {
-        Self { filter, strength: None, region: None, colors: Self::DUOTONE }
+        Self { filter, strength: None, region: None, colors: Self::DEFAULT_DUOTONE_COLORS }
     }
 }
 
-impl From<Filter> for Filtering {
+impl From<Filter> for FilterSettings {
     fn from(filter: Filter) -> Self {
         Self::new(filter)
     }
@@ -86,11 +86,11 @@ impl From<Filter> for Filtering {
 
 pub fn filter(
     picture: Picture,
-    filtering: impl Into<Filtering>,
-    work: &Work,
+    filtering: impl Into<FilterSettings>,
+    context: &EditContext,
 ) -> Result<Picture, ImagingError> {
-    let Filtering { filter, strength, region, colors } = filtering.into();
-    let percent = strength.unwrap_or(filter.usual_strength());
+    let FilterSettings { filter, strength, region, colors } = filtering.into();
+    let percent = strength.unwrap_or(filter.default_strength());
     if !(percent > 0.0 && percent <= 100.0) {
         return Err(ImagingError::BadArgument(format!(
             "strength is {percent}, but must be above 0 and at most 100 (percent)."
@@ -109,7 +109,7 @@ pub fn filter(
     picture.try_map(|pixels| {
         map_buffer!(pixels, |buffer, N| {
             let mut buffer = buffer;
-            let mut canvas: Canvas<'_, _, N> = Canvas { samples: &mut buffer, frame, part, work };
+            let mut canvas: Canvas<'_, _, N> = Canvas { samples: &mut buffer, frame, part, context };
             match filter {
                 Filter::Grayscale => canvas.grayscale(strength),
                 Filter::Sepia => canvas.sepia(strength),
@@ -134,7 +134,7 @@ pub(super) struct Canvas<'a, S, const N: usize> {
     pub samples: &'a mut [S],
     pub frame: (u32, u32),
     pub part: PixelRect,
-    pub work: &'a Work,
+    pub context: &'a EditContext,
 }
 
 impl<S, const N: usize> Canvas<'_, S, N> {

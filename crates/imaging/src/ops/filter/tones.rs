@@ -3,7 +3,7 @@
 use super::Canvas;
 use crate::blur::{Edge, gaussian};
 use crate::picture::Sample;
-use crate::pixelwise::{color, each_pixel, luma, mix, set_color, smooth_step};
+use crate::pixels::{color, each_pixel, luma, mix, set_color, smooth_step};
 use crate::{Color, ImagingError};
 
 /// Where the darkening of a vignette begins, as a part of the way from the middle to a corner.
@@ -21,7 +21,7 @@ impl<S: Sample, const N: usize> Canvas<'_, S, N> {
         strength: f32,
         change: impl Fn([f32; 3], u32, u32) -> [f32; 3],
     ) -> Result<(), ImagingError> {
-        each_pixel::<S, N>(self.samples, self.frame.0, self.part, self.work, |pixel, x, y| {
+        each_pixel::<S, N>(self.samples, self.frame.0, self.part, self.context, |pixel, x, y| {
             let before = color(pixel);
             let after = change(before, x, y);
             set_color(pixel, std::array::from_fn(|channel| mix(before[channel], after[channel], strength)));
@@ -29,7 +29,7 @@ impl<S: Sample, const N: usize> Canvas<'_, S, N> {
     }
 
     pub(super) fn grayscale(&mut self, strength: f32) -> Result<(), ImagingError> {
-        each_pixel::<S, N>(self.samples, self.frame.0, self.part, self.work, |pixel, _, _| {
+        each_pixel::<S, N>(self.samples, self.frame.0, self.part, self.context, |pixel, _, _| {
             let (before, gray) = (color(pixel), luma(pixel));
             set_color(pixel, before.map(|value| mix(value, gray, strength)));
         })
@@ -69,7 +69,7 @@ impl<S: Sample, const N: usize> Canvas<'_, S, N> {
 
     pub(super) fn duotone(&mut self, colors: [Color; 2], strength: f32) -> Result<(), ImagingError> {
         let [dark, light] = colors.map(|color| [color.r, color.g, color.b].map(Sample::to_unit));
-        each_pixel::<S, N>(self.samples, self.frame.0, self.part, self.work, |pixel, _, _| {
+        each_pixel::<S, N>(self.samples, self.frame.0, self.part, self.context, |pixel, _, _| {
             let (before, gray) = (color(pixel), luma(pixel));
             // Two colours are flatter than black and white; a little contrast makes up for it.
             let place = mix(gray, smooth_step(0.0, 1.0, gray), 0.5);
@@ -83,7 +83,7 @@ impl<S: Sample, const N: usize> Canvas<'_, S, N> {
     pub(super) fn grain(&mut self, strength: f32) -> Result<(), ImagingError> {
         let tile = noise((self.shorter() / 1500.0).clamp(0.55, 4.0));
         let spread = strength * GRAIN_SPREAD;
-        each_pixel::<S, N>(self.samples, self.frame.0, self.part, self.work, |pixel, x, y| {
+        each_pixel::<S, N>(self.samples, self.frame.0, self.part, self.context, |pixel, x, y| {
             let place = (y % GRAIN_TILE) * GRAIN_TILE + x % GRAIN_TILE;
             let [grain] = tile.get(place as usize).copied().unwrap_or_default();
             let (before, gray) = (color(pixel), luma(pixel));

@@ -1,16 +1,16 @@
 //! Points at parts of a picture: an outline or a spotlight, and a label. Everything scales with the picture and
 //! stays inside the frame; what lies between is left bit for bit.
 
-mod plates;
-mod shade;
+mod labels;
+mod spotlight;
 
 use serde::{Deserialize, Serialize};
 
-use crate::paint::{Form, Outline};
+use crate::paint::{Outline, PaintShape};
 use crate::picture::paint_buffer;
-use crate::text::{Align, Block, Lines, Setting};
-use crate::{Color, ImagingError, Picture, PixelRect, Region, Work};
-use plates::Plate;
+use crate::text::{Align, Lines, TextBlock, TextStyle};
+use crate::{Color, EditContext, ImagingError, Picture, PixelRect, Region};
+use labels::Plate;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Highlight {
@@ -24,7 +24,7 @@ pub struct Highlight {
     #[serde(default)]
     pub color: Color,
     #[serde(default)]
-    pub shape: Shape,
+    pub shape: HighlightShape,
     /// Of the outline, in thousandths of the picture's shorter side.
     #[serde(default)]
     pub thickness: Option<f64>,
@@ -32,7 +32,7 @@ pub struct Highlight {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Shape {
+pub enum HighlightShape {
     #[default]
     Rectangle,
     Ellipse,
@@ -47,7 +47,7 @@ const COMFORTABLE: f32 = 15.0;
 
 impl Highlight {
     /// What an outline has if nothing else is said.
-    pub const USUAL_THICKNESS: u32 = 7;
+    pub const DEFAULT_THICKNESS: u32 = 7;
 
     pub fn new(region: Region) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl Highlight {
             number: None,
             label: None,
             color: Color::default(),
-            shape: Shape::default(),
+            shape: HighlightShape::default(),
             thickness: None,
         }
     }
@@ -69,21 +69,26 @@ impl Highlight {
     }
 }
 
-pub fn highlight(picture: Picture, highlights: &[Highlight], work: &Work) -> Result<Picture, ImagingError> {
+pub fn highlight(
+    picture: Picture,
+    highlights: &[Highlight],
+    context: &EditContext,
+) -> Result<Picture, ImagingError> {
     if highlights.is_empty() {
         return Err(ImagingError::BadArgument("Name at least one region to highlight.".to_owned()));
     }
     let frame = (picture.width(), picture.height());
-    let marks = highlights.iter().map(|h| Mark::new(h, frame, work)).collect::<Result<Vec<_>, _>>()?;
-    let plates = plates::place(&marks, frame);
+    let placed =
+        highlights.iter().map(|h| PlacedHighlight::new(h, frame, context)).collect::<Result<Vec<_>, _>>()?;
+    let labels = labels::place_labels(&placed, frame);
     let mut picture = picture.into_color();
     paint_buffer!(&mut picture.pixels, |canvas| {
-        shade::shade(canvas, &marks, work)?;
-        for mark in &marks {
-            work.go_on()?;
+        spotlight::darken_surroundings(canvas, &placed, context)?;
+        for mark in &placed {
+            context.check_stopped()?;
             mark.outline.draw(canvas, mark.outer);
         }
-        for plate in &plates {
+        for plate in &labels {
             plate.draw(canvas);
         }
     })?;
@@ -91,21 +96,25 @@ pub fn highlight(picture: Picture, highlights: &[Highlight], work: &Work) -> Res
 }
 
 /// A highlight laid out on a frame of known size.
-struct Mark {
-    shape: Shape,
+struct PlacedHighlight {
+    shape: HighlightShape,
     outline: Outline,
     /// What the outline surrounds.
     inner: PixelRect,
     /// The outline's outermost pixels.
     outer: PixelRect,
-    label: Option<Block>,
+    label: Option<TextBlock>,
     /// A number without words.
     round: bool,
 }
 
-impl Mark {
-    fn new(highlight: &Highlight, (width, height): (u32, u32), work: &Work) -> Result<Self, ImagingError> {
-        let usual = f64::from(Highlight::USUAL_THICKNESS);
+impl PlacedHighlight {
+    fn new(
+        highlight: &Highlight,
+        (width, height): (u32, u32),
+        context: &EditContext,
+    ) -> Result<Self, ImagingError> {
+        let usual = f64::from(Highlight::DEFAULT_THICKNESS);
         let thousandths = highlight.thickness.unwrap_or(usual);
         if !(1.0..=100.0).contains(&thousandths) {
             return Err(ImagingError::BadArgument(format!(
@@ -115,7 +124,7 @@ impl Mark {
         let shorter = width.min(height);
         let least = if shorter < 100 { 1 } else { 2 };
         let mut thickness = ((thousandths * f64::from(shorter) / 1000.0).round() as u32).max(least);
-        if highlight.shape == Shape::Spotlight {
+        if highlight.shape == HighlightShape::Spotlight {
             thickness = (thickness / 2).max(1);
         }
         thickness = thickness.min((shorter / 6).max(1));
@@ -133,11 +142,13 @@ impl Mark {
             height: (bottom + reach).min(height) - outer_top,
         };
         let form = match highlight.shape {
-            Shape::Ellipse => Form::Ellipse { bounds: inner.into() },
-            Shape::Rectangle | Shape::Spotlight => Form::Rectangle { bounds: inner.into(), radius: 0.0 },
+            HighlightShape::Ellipse => PaintShape::Ellipse { bounds: inner.into() },
+            HighlightShape::Rectangle | HighlightShape::Spotlight => {
+                PaintShape::Rectangle { bounds: inner.into(), radius: 0.0 }
+            }
         };
         let outline = Outline { inner: form, halo, thickness, color: highlight.color };
-        let label = highlight.text().and_then(|text| set_label(&text, halo, (width, height), work));
+        let label = highlight.text().and_then(|text| set_label(&text, halo, (width, height), context));
         let round = highlight.number.is_some() && highlight.label.is_none();
         Ok(Self { shape: highlight.shape, outline, inner, outer, label, round })
     }
@@ -153,10 +164,10 @@ fn inside_frame(start: u32, end: u32, reach: u32, side: u32) -> (u32, u32) {
     (middle, middle)
 }
 
-fn set_label(text: &str, halo: u32, (width, height): (u32, u32), work: &Work) -> Option<Block> {
+fn set_label(text: &str, halo: u32, (width, height): (u32, u32), context: &EditContext) -> Option<TextBlock> {
     let size = (width.min(height) as f32 * LABEL_HEIGHT).max(COMFORTABLE).min(height as f32 * 0.4).round();
     let room = width as f32 - 2.0 * (halo as f32 + Plate::padding(size).0);
     let setting =
-        Setting { size, room: (room, height as f32), lines: Lines::One, align: Align::Center, edge: 0.0 };
-    (size >= LEGIBLE).then(|| Block::new(&work.fonts, text, &setting)).flatten()
+        TextStyle { size, room: (room, height as f32), lines: Lines::One, align: Align::Center, edge: 0.0 };
+    (size >= LEGIBLE).then(|| TextBlock::new(&context.fonts, text, &setting)).flatten()
 }

@@ -4,7 +4,7 @@
 use image::{DynamicImage, ImageBuffer};
 
 use super::Part;
-use crate::{ImagingError, Work};
+use crate::{EditContext, ImagingError};
 
 /// How many times the wanted size must be left for the filter.
 const ROOM: f64 = 1.5;
@@ -16,7 +16,7 @@ pub(super) fn halved(
     part: &Part,
     width: u32,
     height: u32,
-    work: &Work,
+    context: &EditContext,
 ) -> Result<Option<(DynamicImage, Part)>, ImagingError> {
     let (width, height) = (f64::from(width) * ROOM, f64::from(height) * ROOM);
     let mut smaller: Option<DynamicImage> = None;
@@ -25,12 +25,12 @@ pub(super) fn halved(
         let from = smaller.as_ref().unwrap_or(pixels);
         let half = match from {
             DynamicImage::ImageRgb8(buffer) => {
-                let samples = half::<3>(buffer.as_raw(), from, work)?;
+                let samples = half::<3>(buffer.as_raw(), from, context)?;
                 ImageBuffer::from_raw(from.width().div_ceil(2), from.height().div_ceil(2), samples)
                     .map(DynamicImage::ImageRgb8)
             }
             DynamicImage::ImageLuma8(buffer) => {
-                let samples = half::<1>(buffer.as_raw(), from, work)?;
+                let samples = half::<1>(buffer.as_raw(), from, context)?;
                 ImageBuffer::from_raw(from.width().div_ceil(2), from.height().div_ceil(2), samples)
                     .map(DynamicImage::ImageLuma8)
             }
@@ -43,13 +43,17 @@ pub(super) fn halved(
 }
 
 /// A last odd column or row counts twice, so that every pixel of the result stands for two by two.
-fn half<const N: usize>(samples: &[u8], size: &DynamicImage, work: &Work) -> Result<Vec<u8>, ImagingError> {
+fn half<const N: usize>(
+    samples: &[u8],
+    size: &DynamicImage,
+    context: &EditContext,
+) -> Result<Vec<u8>, ImagingError> {
     let row = size.width() as usize * N;
     let half_row = size.width().div_ceil(2) as usize * N;
     let mut half = vec![0; half_row * size.height().div_ceil(2) as usize];
     let mut sums = vec![0u16; half_row * 2];
     for (pair, half) in samples.chunks(row * 2).zip(half.chunks_exact_mut(half_row)) {
-        work.go_on()?;
+        context.check_stopped()?;
         let upper = &pair[..row];
         let lower = if pair.len() > row { &pair[row..] } else { upper };
         for ((sum, upper), lower) in sums.iter_mut().zip(upper).zip(lower) {

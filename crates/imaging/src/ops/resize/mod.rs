@@ -9,7 +9,7 @@ use fast_image_resize::{PixelType, ResizeOptions, Resizer};
 use image::{ColorType, DynamicImage, ImageBuffer, Pixel};
 use serde::{Deserialize, Serialize};
 
-use crate::{ImagingError, Picture, Work, reuse};
+use crate::{EditContext, ImagingError, Picture};
 
 /// How a picture meets a box of another shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -26,10 +26,10 @@ pub enum Fit {
 
 /// A checked wish; make one with [`ResizeTo::new`] or [`ResizeTo::longest`].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ResizeTo(Wish);
+pub struct ResizeTo(TargetSize);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Wish {
+enum TargetSize {
     Width(u32),
     Height(u32),
     Box { width: u32, height: u32, fit: Fit },
@@ -46,16 +46,18 @@ impl ResizeTo {
         percent: Option<f64>,
         fit: Option<Fit>,
     ) -> Result<Self, ImagingError> {
-        let wish = match (width, height, longest, percent) {
-            (Some(width), Some(height), None, None) => Wish::Box {
+        let target_size = match (width, height, longest, percent) {
+            (Some(width), Some(height), None, None) => TargetSize::Box {
                 width: side("width", width)?,
                 height: side("height", height)?,
                 fit: fit.unwrap_or_default(),
             },
-            (Some(width), None, None, None) => Wish::Width(side("width", width)?),
-            (None, Some(height), None, None) => Wish::Height(side("height", height)?),
-            (None, None, Some(longest), None) => Wish::Longest(side("longest", longest)?),
-            (None, None, None, Some(percent)) if (1.0..=1000.0).contains(&percent) => Wish::Percent(percent),
+            (Some(width), None, None, None) => TargetSize::Width(side("width", width)?),
+            (None, Some(height), None, None) => TargetSize::Height(side("height", height)?),
+            (None, None, Some(longest), None) => TargetSize::Longest(side("longest", longest)?),
+            (None, None, None, Some(percent)) if (1.0..=1000.0).contains(&percent) => {
+                TargetSize::Percent(percent)
+            }
             (None, None, None, Some(percent)) => {
                 return Err(ImagingError::BadArgument(format!(
                     "percent is {percent}, but must be from 1 to 1000 (100 keeps the size)."
@@ -68,11 +70,11 @@ impl ResizeTo {
                 ));
             }
         };
-        Ok(Self(wish))
+        Ok(Self(target_size))
     }
 
     pub fn longest(longest: u32) -> Result<Self, ImagingError> {
-        Ok(Self(Wish::Longest(side("longest", longest.into())?)))
+        Ok(Self(TargetSize::Longest(side("longest", longest.into())?)))
     }
 
     /// The size a picture of `width` by `height` gets.
@@ -83,14 +85,14 @@ impl ResizeTo {
             (side(w), side(h))
         };
         match self.0 {
-            Wish::Width(to) => (to, scaled(f64::from(to) / w).1),
-            Wish::Height(to) => (scaled(f64::from(to) / h).0, to),
-            Wish::Box { width: to_w, height: to_h, fit: Fit::Fit } => {
+            TargetSize::Width(to) => (to, scaled(f64::from(to) / w).1),
+            TargetSize::Height(to) => (scaled(f64::from(to) / h).0, to),
+            TargetSize::Box { width: to_w, height: to_h, fit: Fit::Fit } => {
                 scaled((f64::from(to_w) / w).min(f64::from(to_h) / h))
             }
-            Wish::Box { width, height, .. } => (width, height),
-            Wish::Longest(to) => scaled(f64::from(to) / w.max(h)),
-            Wish::Percent(percent) => scaled(percent / 100.0),
+            TargetSize::Box { width, height, .. } => (width, height),
+            TargetSize::Longest(to) => scaled(f64::from(to) / w.max(h)),
+            TargetSize::Percent(percent) => scaled(percent / 100.0),
         }
     }
 }
@@ -103,26 +105,46 @@ fn side(field: &str, value: f64) -> Result<u32, ImagingError> {
     Err(ImagingError::BadArgument(format!("{field} is {value}, but must be a number of pixels, 1 or more.")))
 }
 
-pub fn resize(picture: Picture, to: ResizeTo, work: &Work) -> Result<Picture, ImagingError> {
+pub fn resize(picture: Picture, to: ResizeTo, context: &EditContext) -> Result<Picture, ImagingError> {
     if to.apply(picture.width(), picture.height()) == (picture.width(), picture.height()) {
         return Ok(picture);
     }
-    let scaled = resized(&picture, to, work);
-    reuse(picture);
+    let scaled = resized(&picture, to, context);
+    picture.recycle();
     scaled
 }
 
+/// A picture brought to the size of its place. A shape that is nearly the place's is stretched by the last pixel
+/// rather than cut; `fit` says what becomes of others.
+pub(crate) fn resize_to_cell(
+    picture: Picture,
+    width: u32,
+    height: u32,
+    fit: Fit,
+    context: &EditContext,
+) -> Result<Picture, ImagingError> {
+    let (w, h) = (f64::from(picture.width()), f64::from(picture.height()));
+    let off = (w * f64::from(height) / (h * f64::from(width))).ln().abs();
+    let fit = if off < 0.02 { Fit::Stretch } else { fit };
+    let to = ResizeTo::new(Some(width.into()), Some(height.into()), None, None, Some(fit))?;
+    resize(picture, to, context)
+}
+
 /// The same, of a picture that is needed again.
-pub(crate) fn resized(picture: &Picture, to: ResizeTo, work: &Work) -> Result<Picture, ImagingError> {
-    work.go_on()?;
+pub(crate) fn resized(
+    picture: &Picture,
+    to: ResizeTo,
+    context: &EditContext,
+) -> Result<Picture, ImagingError> {
+    context.check_stopped()?;
     let (width, height) = to.apply(picture.width(), picture.height());
-    work.limits.check(width, height)?;
+    context.limits.check(width, height)?;
     let part = match to.0 {
-        Wish::Box { fit: Fit::Fill, .. } => Part::filling(&picture.pixels, width, height),
+        TargetSize::Box { fit: Fit::Fill, .. } => Part::filling(&picture.pixels, width, height),
         _ => Part::all(&picture.pixels),
     };
-    let halved = halving::halved(&picture.pixels, &part, width, height, work)?;
-    work.go_on()?;
+    let halved = halving::halved(&picture.pixels, &part, width, height, context)?;
+    context.check_stopped()?;
     let pixels = match &halved {
         Some((pixels, part)) => scale(pixels, part, width, height)?,
         None => scale(&picture.pixels, &part, width, height)?,

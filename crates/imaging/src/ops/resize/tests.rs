@@ -40,7 +40,8 @@ fn colours_hidden_by_alpha_do_not_bleed_into_edges() {
     let half =
         RgbaImage::from_fn(64, 64, |x, _| if x < 32 { Rgba([0, 255, 0, 255]) } else { Rgba([255, 0, 0, 0]) });
     let small =
-        resize(Picture::new(half.into(), Format::Png), to(9, 9, Fit::Stretch), &Work::default()).unwrap();
+        resize(Picture::new(half.into(), Format::Png), to(9, 9, Fit::Stretch), &EditContext::default())
+            .unwrap();
     for pixel in small.pixels().as_rgba8().unwrap().pixels() {
         assert!(pixel.0[3] < 8 || pixel.0[0] < 8, "red bled in: {pixel:?}");
     }
@@ -51,15 +52,19 @@ fn fill_cuts_both_sides_alike() {
     let stripes =
         RgbaImage::from_fn(90, 30, |x, _| Rgba([if (30..60).contains(&x) { 255 } else { 0 }, 0, 0, 255]));
     let square =
-        resize(Picture::new(stripes.into(), Format::Png), to(30, 30, Fit::Fill), &Work::default()).unwrap();
+        resize(Picture::new(stripes.into(), Format::Png), to(30, 30, Fit::Fill), &EditContext::default())
+            .unwrap();
     assert!(square.pixels().as_rgba8().unwrap().pixels().all(|p| p.0[0] > 200));
 }
 
 #[test]
 fn an_output_beyond_the_limits_is_refused_before_it_exists() {
     let dot = || Picture::new(RgbaImage::new(10, 10).into(), Format::Png);
-    for wish in [to(50_000, 1, Fit::Stretch), to(20_000, 20_000, Fit::Stretch)] {
-        assert!(matches!(resize(dot(), wish, &Work::default()), Err(ImagingError::TooLarge { .. })));
+    for target_size in [to(50_000, 1, Fit::Stretch), to(20_000, 20_000, Fit::Stretch)] {
+        assert!(matches!(
+            resize(dot(), target_size, &EditContext::default()),
+            Err(ImagingError::TooLarge { .. })
+        ));
     }
 }
 
@@ -70,9 +75,10 @@ fn a_much_smaller_picture_looks_like_one_filtered_at_once() {
         Rgb([wave(x, 9.0), wave(y, 13.0), wave(x + y, 21.0)])
     });
     let to = to(97, 66, Fit::Stretch);
-    let halved = resize(Picture::new(waves.clone().into(), Format::Png), to, &Work::default()).unwrap();
+    let halved =
+        resize(Picture::new(waves.clone().into(), Format::Png), to, &EditContext::default()).unwrap();
     let alpha = DynamicImage::from(waves).into_rgba8();
-    let filtered = resize(Picture::new(alpha.into(), Format::Png), to, &Work::default()).unwrap();
+    let filtered = resize(Picture::new(alpha.into(), Format::Png), to, &EditContext::default()).unwrap();
     let (halved, filtered) = (halved.pixels().to_rgb8(), filtered.pixels().to_rgb8());
     let worst = halved.iter().zip(filtered.iter()).map(|(a, b)| a.abs_diff(*b)).max();
     assert!(worst < Some(12), "{worst:?}");
@@ -87,7 +93,7 @@ fn halving_moves_nothing() {
             Luma([if (f64::from(x) + 0.5 - middle).abs() < 30.0 { 255 } else { 0 }])
         });
         let small =
-            resize(Picture::new(line.into(), Format::Png), to(50, 50, Fit::Stretch), &Work::default())
+            resize(Picture::new(line.into(), Format::Png), to(50, 50, Fit::Stretch), &EditContext::default())
                 .unwrap();
         let small = small.pixels().to_luma8();
         for x in 0..25 {
@@ -107,7 +113,7 @@ proptest! {
         let fit = [Fit::Fit, Fit::Fill, Fit::Stretch][fit as usize];
         let to = to(to_width, to_height, fit);
         let flat = Picture::new(RgbImage::from_pixel(width, height, Rgb([7, 130, 250])).into(), Format::Png);
-        let scaled = resize(flat, to, &Work::default()).unwrap();
+        let scaled = resize(flat, to, &EditContext::default()).unwrap();
         prop_assert_eq!((scaled.width(), scaled.height()), to.apply(width, height));
         prop_assert!(scaled.width() <= to_width as u32 && scaled.height() <= to_height as u32);
         let exact = scaled.width() == to_width as u32 || scaled.height() == to_height as u32;

@@ -10,11 +10,11 @@ use image::{ImageBuffer, Pixel};
 use self::bicubic::{Bicubic, Level};
 use crate::geometry::{self, QuarterTurn};
 use crate::picture::map_buffer;
-use crate::{Format, ImagingError, Picture, Work};
+use crate::{EditContext, Format, ImagingError, Picture};
 
 /// What becomes of the corners when the angle is not a right one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Corners {
+pub enum RotateCorners {
     /// The frame grows to hold them. What is new is transparent where the output can say so, and white in a JPEG.
     #[default]
     Kept,
@@ -25,15 +25,15 @@ pub enum Corners {
 pub fn rotate(
     picture: Picture,
     degrees: f64,
-    corners: Corners,
-    work: &Work,
+    corners: RotateCorners,
+    context: &EditContext,
 ) -> Result<Picture, ImagingError> {
     if !degrees.is_finite() {
         return Err(ImagingError::BadArgument(format!(
             "degrees is {degrees}, but must be a number; positive turns clockwise."
         )));
     }
-    work.go_on()?;
+    context.check_stopped()?;
     let degrees = degrees.rem_euclid(360.0);
     if degrees == 0.0 || degrees == 360.0 {
         Ok(picture)
@@ -45,12 +45,12 @@ pub fn rotate(
         picture.try_map(|pixels| geometry::quarter_turn(pixels, QuarterTurn::Anticlockwise))
     } else {
         let turn = Turn::new(&picture, degrees, corners);
-        work.limits.check(turn.width, turn.height)?;
-        let stays_opaque = corners == Corners::Cut || picture.target() == Format::Jpeg;
+        context.limits.check(turn.width, turn.height)?;
+        let stays_opaque = corners == RotateCorners::Cut || picture.target() == Format::Jpeg;
         let picture = if stays_opaque { picture } else { picture.into_alpha() };
         let turned =
-            picture.try_map(|pixels| map_buffer!(pixels, |buffer, N| turn.apply::<_, N>(&buffer, work)));
-        work.go_on()?;
+            picture.try_map(|pixels| map_buffer!(pixels, |buffer, N| turn.apply::<_, N>(&buffer, context)));
+        context.check_stopped()?;
         turned
     }
 }
@@ -64,16 +64,16 @@ struct Turn {
 }
 
 impl Turn {
-    fn new(picture: &Picture, degrees: f64, corners: Corners) -> Self {
+    fn new(picture: &Picture, degrees: f64, corners: RotateCorners) -> Self {
         let (sin, cos) = degrees.to_radians().sin_cos();
         let (width, height) = (f64::from(picture.width()), f64::from(picture.height()));
         let (width, height) = match corners {
-            Corners::Kept => {
+            RotateCorners::Kept => {
                 // Without the slack, rounding errors of exact fits would add an empty line.
                 let side = |along: f64, across: f64| (along.abs() + across.abs() - 1e-6).ceil();
                 (side(width * cos, height * sin), side(width * sin, height * cos))
             }
-            Corners::Cut => {
+            RotateCorners::Cut => {
                 let (width, height) = inscribed(width, height, sin.abs(), cos.abs());
                 ((width + 1e-6).floor(), (height + 1e-6).floor())
             }
@@ -85,7 +85,7 @@ impl Turn {
     fn apply<P: Pixel, const N: usize>(
         &self,
         source: &ImageBuffer<P, Vec<P::Subpixel>>,
-        work: &Work,
+        context: &EditContext,
     ) -> Option<ImageBuffer<P, Vec<P::Subpixel>>>
     where
         P::Subpixel: Level,
@@ -102,7 +102,7 @@ impl Turn {
         let row_length = self.width as usize * N;
         let (middle_x, middle_y) = (f64::from(self.width) / 2.0, f64::from(self.height) / 2.0);
         for (y, row) in canvas.chunks_exact_mut(row_length).enumerate() {
-            work.go_on().ok()?;
+            context.check_stopped().ok()?;
             let down = y as f64 + 0.5 - middle_y;
             let (start_x, start_y) = (down * self.sin, down * self.cos);
             for (x, pixel) in row.as_chunks_mut::<N>().0.iter_mut().enumerate() {

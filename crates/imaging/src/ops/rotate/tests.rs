@@ -4,7 +4,7 @@ use image::{DynamicImage, GrayImage, Luma, Rgb, RgbImage};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Limits, Stop};
+use crate::{Limits, StopFlag};
 
 fn gradient(source: Format) -> Picture {
     let pixels = RgbImage::from_fn(60, 40, |x, y| Rgb([x as u8 * 4, y as u8 * 6, 90]));
@@ -12,14 +12,14 @@ fn gradient(source: Format) -> Picture {
 }
 
 fn turned(source: Format, degrees: f64) -> Picture {
-    rotate(gradient(source), degrees, Corners::Kept, &Work::default()).unwrap()
+    rotate(gradient(source), degrees, RotateCorners::Kept, &EditContext::default()).unwrap()
 }
 
 #[test]
 fn four_quarter_turns_give_back_every_bit() {
     let mut picture = gradient(Format::Jpeg);
     for _ in 0..4 {
-        picture = rotate(picture, 90.0, Corners::Kept, &Work::default()).unwrap();
+        picture = rotate(picture, 90.0, RotateCorners::Kept, &EditContext::default()).unwrap();
     }
     assert_eq!(picture.pixels(), gradient(Format::Jpeg).pixels());
     assert_eq!(turned(Format::Jpeg, -90.0).pixels(), turned(Format::Jpeg, 270.0).pixels());
@@ -59,11 +59,11 @@ fn new_corners_are_transparent_in_png_and_white_in_jpeg() {
 fn a_canvas_beyond_the_limits_is_refused_before_it_exists() {
     let line = Picture::new(RgbImage::new(30_000, 10).into(), Format::Jpeg);
     assert!(matches!(
-        rotate(line, 45.0, Corners::Kept, &Work::default()),
+        rotate(line, 45.0, RotateCorners::Kept, &EditContext::default()),
         Err(ImagingError::TooLarge { .. })
     ));
     assert!(matches!(
-        rotate(gradient(Format::Png), f64::NAN, Corners::Cut, &Work::default()),
+        rotate(gradient(Format::Png), f64::NAN, RotateCorners::Cut, &EditContext::default()),
         Err(ImagingError::BadArgument(_))
     ));
 }
@@ -73,7 +73,7 @@ fn straightening_leaves_no_empty_corner_and_keeps_most_of_the_picture() {
     let bright = || RgbImage::from_pixel(300, 200, Rgb([10, 20, 30]));
     for source in [Format::Jpeg, Format::Png] {
         let picture = Picture::new(bright().into(), source);
-        let straight = rotate(picture, 3.0, Corners::Cut, &Work::default()).unwrap();
+        let straight = rotate(picture, 3.0, RotateCorners::Cut, &EditContext::default()).unwrap();
         assert_eq!((straight.width(), straight.height()), (290, 185));
         let pixels = straight.pixels().as_rgb8().expect("no alpha is needed");
         assert!(pixels.pixels().all(|pixel| pixel.0 == [10, 20, 30]));
@@ -82,16 +82,21 @@ fn straightening_leaves_no_empty_corner_and_keeps_most_of_the_picture() {
 
 #[test]
 fn a_turn_that_nobody_waits_for_stops() {
-    let stop = Stop::default();
-    let work = Work::new(Limits::default(), stop.clone());
-    stop.now();
-    assert!(matches!(rotate(gradient(Format::Png), 10.0, Corners::Kept, &work), Err(ImagingError::Stopped)));
+    let stop = StopFlag::default();
+    let context = EditContext::new(Limits::default(), stop.clone());
+    stop.stop();
+    assert!(matches!(
+        rotate(gradient(Format::Png), 10.0, RotateCorners::Kept, &context),
+        Err(ImagingError::Stopped)
+    ));
 }
 
 #[test]
 fn sharp_edges_of_deep_and_alpha_pictures_stay_inside_their_range() {
     let deep = image::ImageBuffer::from_fn(40, 40, |x, _| Luma([if x < 20 { 0u16 } else { 65535 }]));
-    let turned = rotate(Picture::new(deep.into(), Format::Png), 7.0, Corners::Cut, &Work::default()).unwrap();
+    let turned =
+        rotate(Picture::new(deep.into(), Format::Png), 7.0, RotateCorners::Cut, &EditContext::default())
+            .unwrap();
     let DynamicImage::ImageLuma16(pixels) = turned.pixels() else { panic!("16 bits stay 16") };
     let (left, right) = (pixels.get_pixel(2, 15).0[0], pixels.get_pixel(pixels.width() - 3, 15).0[0]);
     assert_eq!((left, right), (0, 65535));
@@ -105,14 +110,14 @@ proptest! {
         width in 1..60u32, height in 1..60u32, degrees in -720.0..720.0f64,
     ) {
         let flat = || Picture::new(GrayImage::from_pixel(width, height, Luma([77])).into(), Format::Jpeg);
-        let kept = rotate(flat(), degrees, Corners::Kept, &Work::default()).unwrap();
+        let kept = rotate(flat(), degrees, RotateCorners::Kept, &EditContext::default()).unwrap();
         let (sin, cos) = degrees.to_radians().sin_cos();
         let across = f64::from(width) * cos.abs() + f64::from(height) * sin.abs();
         let down = f64::from(width) * sin.abs() + f64::from(height) * cos.abs();
         prop_assert!((f64::from(kept.width()) - across).abs() < 1.001, "{} for {across}", kept.width());
         prop_assert!((f64::from(kept.height()) - down).abs() < 1.001, "{} for {down}", kept.height());
 
-        let cut = rotate(flat(), degrees, Corners::Cut, &Work::default()).unwrap();
+        let cut = rotate(flat(), degrees, RotateCorners::Cut, &EditContext::default()).unwrap();
         prop_assert!(cut.width() <= kept.width() && cut.height() <= kept.height());
         // A frame of one pixel may be larger than what fits, and then holds an edge.
         if cut.width() > 1 && cut.height() > 1 {
@@ -125,7 +130,7 @@ proptest! {
         let pixels: DynamicImage = RgbImage::from_fn(width, height, |x, y| Rgb([x as u8, y as u8, (x ^ y) as u8])).into();
         let mut picture = Picture::new(pixels.clone(), Format::Png);
         for _ in 0..4 {
-            picture = rotate(picture, if left { -90.0 } else { 90.0 }, Corners::Cut, &Work::default()).unwrap();
+            picture = rotate(picture, if left { -90.0 } else { 90.0 }, RotateCorners::Cut, &EditContext::default()).unwrap();
         }
         prop_assert_eq!(picture.pixels(), &pixels);
     }

@@ -6,10 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use image::DynamicImage;
 use serde::Deserialize;
 
-use crate::encode::{self, JPEG_MAX_SIDE, fitted};
+use crate::codecs::{embed, encode_jpeg, encode_png, profile_to_write};
+use crate::file::{has_position, portable_exif, read_exif, read_header, without_metadata};
+use crate::format::JPEG_MAX_SIDE;
 use crate::ops::{ResizeTo, resized};
-use crate::probe::read_header;
-use crate::{Encoded, Format, ImagingError, Picture, Work, decode, metadata, palette, profile, strip};
+use crate::{EditContext, Encoded, Format, ImagingError, Picture, color_profile, decode, palette};
 
 /// Worse than this shows; a smaller picture then looks better than a coarser one.
 const COARSEST: u8 = 35;
@@ -25,7 +26,7 @@ const SMALLEST_SIDE: u32 = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Target {
+pub enum ConversionFormat {
     Jpeg,
     Png,
     WebP,
@@ -34,7 +35,7 @@ pub enum Target {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Metadata {
+pub enum MetadataPolicy {
     #[default]
     Strip,
     Keep,
@@ -43,16 +44,16 @@ pub enum Metadata {
 /// What a file is to become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Conversion {
-    pub to: Target,
+    pub to: ConversionFormat,
     /// 1 to 100, for JPEG and lossy WebP.
     pub quality: Option<u8>,
     pub max_bytes: Option<u64>,
-    pub metadata: Metadata,
+    pub metadata: MetadataPolicy,
     /// For WebP.
     pub lossless: bool,
 }
 
-impl Target {
+impl ConversionFormat {
     pub fn format(self) -> Format {
         match self {
             Self::Jpeg => Format::Jpeg,
@@ -84,12 +85,12 @@ impl Target {
     }
 }
 
-pub fn convert(bytes: &[u8], wanted: &Conversion, work: &Work) -> Result<Encoded, ImagingError> {
+pub fn convert(bytes: &[u8], wanted: &Conversion, context: &EditContext) -> Result<Encoded, ImagingError> {
     let (format, stored) = read_header(bytes)?;
-    work.limits.check(stored.extent.0, stored.extent.1)?;
+    context.limits.check(stored.extent.0, stored.extent.1)?;
     let exif = match wanted.metadata {
-        Metadata::Keep => metadata::portable(bytes, format),
-        Metadata::Strip => None,
+        MetadataPolicy::Keep => portable_exif(bytes, format),
+        MetadataPolicy::Strip => None,
     };
     wanted.to.check_side(stored.width.max(stored.height))?;
     let mut notes = Vec::new();
@@ -100,11 +101,11 @@ pub fn convert(bytes: &[u8], wanted: &Conversion, work: &Work) -> Result<Encoded
             encoded
         }
         None => {
-            let picture = decode(bytes, work)?;
+            let picture = decode(bytes, context)?;
             if stored.animated {
                 notes.push("It was animated: only its first frame was taken".to_owned());
             }
-            written(picture, wanted, exif.clone(), &mut notes, work)?
+            written(picture, wanted, exif.clone(), &mut notes, context)?
         }
     };
     notes.extend(told_of_metadata(wanted, exif));
@@ -112,10 +113,14 @@ pub fn convert(bytes: &[u8], wanted: &Conversion, work: &Work) -> Result<Encoded
 }
 
 /// The same of a picture that is not a file, and so has no metadata to keep.
-pub fn convert_picture(picture: Picture, wanted: &Conversion, work: &Work) -> Result<Encoded, ImagingError> {
+pub fn convert_picture(
+    picture: Picture,
+    wanted: &Conversion,
+    context: &EditContext,
+) -> Result<Encoded, ImagingError> {
     wanted.to.check_side(picture.width().max(picture.height()))?;
     let mut notes = Vec::new();
-    let encoded = written(picture, wanted, None, &mut notes, work)?;
+    let encoded = written(picture, wanted, None, &mut notes, context)?;
     notes.extend(told_of_metadata(wanted, None));
     Ok(noted(encoded, notes))
 }
@@ -130,17 +135,17 @@ fn written(
     wanted: &Conversion,
     exif: Option<Vec<u8>>,
     notes: &mut Vec<String>,
-    work: &Work,
+    context: &EditContext,
 ) -> Result<Encoded, ImagingError> {
     let picture = without_heavy_profile(prepared(picture, wanted.to, notes)?, wanted);
     // Decided before sizes are measured, because it counts too.
-    let block = exif.filter(|_| wanted.to != Target::Gif);
+    let block = exif.filter(|_| wanted.to != ConversionFormat::Gif);
     // The others write it themselves, or have no place for it.
-    let icc = fitted(&picture).1.filter(|_| wanted.to == Target::WebP);
+    let icc = profile_to_write(&picture).1.filter(|_| wanted.to == ConversionFormat::WebP);
     let added = [block.as_ref().map(Vec::len), icc.map(<[u8]>::len)];
     let room = added.into_iter().flatten().map(|length| length as u64 + CHUNK).sum();
-    let made = Making { wanted, room, work }.make(&picture, notes)?;
-    metadata::written_into(made, block, icc)
+    let made = SizeSearch { wanted, room, context }.make(&picture, notes)?;
+    embed(made, block, icc)
 }
 
 /// The file as it is, less its metadata, where nothing else is asked of it.
@@ -149,24 +154,24 @@ fn untouched(bytes: &[u8], format: Format, wanted: &Conversion) -> Option<Encode
         return None;
     }
     // Also where it is kept whole: a file that cannot be walked to its end is not worth passing on.
-    let stripped = catch_unwind(|| strip::without_metadata(bytes, format)).ok()??;
+    let stripped = catch_unwind(|| without_metadata(bytes, format)).ok()??;
     let file = match wanted.metadata {
-        Metadata::Strip => stripped,
-        Metadata::Keep => bytes.to_vec(),
+        MetadataPolicy::Strip => stripped,
+        MetadataPolicy::Keep => bytes.to_vec(),
     };
     let fits = wanted.max_bytes.is_none_or(|most| file.len() as u64 <= most);
     fits.then(|| Encoded::new(file, format))
 }
 
 fn told_of_metadata(wanted: &Conversion, exif: Option<Vec<u8>>) -> Option<String> {
-    if wanted.metadata == Metadata::Strip {
+    if wanted.metadata == MetadataPolicy::Strip {
         return None;
     }
     let Some(exif) = exif else { return Some("It had no Exif data to keep".to_owned()) };
-    if wanted.to == Target::Gif {
+    if wanted.to == ConversionFormat::Gif {
         return Some("GIF has no place for Exif data, so it was left out".to_owned());
     }
-    let position = metadata::read_block(exif).is_some_and(|exif| metadata::has_position(&exif));
+    let position = read_exif(exif).is_some_and(|exif| has_position(&exif));
     Some(if position {
         "Exif data kept. Careful: the place where it was taken (GPS) is in the file".to_owned()
     } else {
@@ -175,15 +180,19 @@ fn told_of_metadata(wanted: &Conversion, exif: Option<Vec<u8>>) -> Option<String
 }
 
 /// Pixels that the format can hold, with what that costs told.
-fn prepared(picture: Picture, to: Target, notes: &mut Vec<String>) -> Result<Picture, ImagingError> {
+fn prepared(
+    picture: Picture,
+    to: ConversionFormat,
+    notes: &mut Vec<String>,
+) -> Result<Picture, ImagingError> {
     let color = picture.pixels.color();
-    if to != Target::Png && color.bytes_per_pixel() / color.channel_count() == 2 {
+    if to != ConversionFormat::Png && color.bytes_per_pixel() / color.channel_count() == 2 {
         notes.push(format!("16 bits per channel became 8: {} holds no more", to.format()));
     }
-    if to != Target::Jpeg || !picture.has_alpha() {
+    if to != ConversionFormat::Jpeg || !picture.has_alpha() {
         return Ok(picture);
     }
-    let hidden = !crate::view::is_opaque(&picture.pixels);
+    let hidden = !picture.is_opaque();
     if hidden {
         notes.push("JPEG has no transparency: what shone through is white now".to_owned());
     }
@@ -194,7 +203,7 @@ fn prepared(picture: Picture, to: Target, notes: &mut Vec<String>) -> Result<Pic
 fn without_heavy_profile(picture: Picture, wanted: &Conversion) -> Picture {
     let heavy = |icc: &&[u8]| wanted.max_bytes.is_some_and(|most| icc.len() as u64 > most / 8);
     let converted =
-        picture.icc.as_deref().filter(heavy).and_then(|icc| profile::to_srgb(&picture.pixels, icc));
+        picture.icc.as_deref().filter(heavy).and_then(|icc| color_profile::to_srgb(&picture.pixels, icc));
     match converted {
         Some(pixels) => picture.with_pixels(pixels).with_icc(None),
         None => picture,
@@ -223,17 +232,17 @@ fn on_white(pixels: &DynamicImage) -> DynamicImage {
     }
 }
 
-struct Making<'a> {
+struct SizeSearch<'a> {
     wanted: &'a Conversion,
     /// What will be added to the file afterwards.
     room: u64,
-    work: &'a Work,
+    context: &'a EditContext,
 }
 
-impl Making<'_> {
+impl SizeSearch<'_> {
     fn make(&self, picture: &Picture, notes: &mut Vec<String>) -> Result<Encoded, ImagingError> {
         let best = self.wanted.quality.unwrap_or(match self.wanted.to {
-            Target::WebP => WEBP_QUALITY,
+            ConversionFormat::WebP => WEBP_QUALITY,
             _ => picture.compression.edit_quality(),
         });
         let Some(most) = self.wanted.max_bytes.map(|most| most.saturating_sub(self.room)) else {
@@ -292,7 +301,7 @@ impl Making<'_> {
             if side < f64::from(SMALLEST_SIDE) {
                 return Err(ImagingError::BadArgument(self.impossible()));
             }
-            let smaller = resized(picture, ResizeTo::longest(side as u32)?, self.work)?;
+            let smaller = resized(picture, ResizeTo::longest(side as u32)?, self.context)?;
             if let Some((encoded, quality)) = self.within(&smaller, best, most)? {
                 notes.push(format!(
                     "Scaled down from {}×{} to {}×{}",
@@ -312,7 +321,7 @@ impl Making<'_> {
         let most = self.wanted.max_bytes.unwrap_or_default() / 1000;
         let way_out = match (self.wanted.to, self.room) {
             (_, 1..) => "Allow more, or strip the metadata.",
-            (Target::Png | Target::Gif, _) => "Allow more, or use jpeg or webp.",
+            (ConversionFormat::Png | ConversionFormat::Gif, _) => "Allow more, or use jpeg or webp.",
             _ => "Allow more.",
         };
         format!(
@@ -323,26 +332,26 @@ impl Making<'_> {
 
     fn has_quality(&self) -> bool {
         match self.wanted.to {
-            Target::Jpeg => true,
-            Target::WebP => !self.wanted.lossless,
-            Target::Png | Target::Gif => false,
+            ConversionFormat::Jpeg => true,
+            ConversionFormat::WebP => !self.wanted.lossless,
+            ConversionFormat::Png | ConversionFormat::Gif => false,
         }
     }
 
     fn encode(&self, picture: &Picture, quality: u8) -> Result<Encoded, ImagingError> {
-        self.work.go_on()?;
+        self.context.check_stopped()?;
         match self.wanted.to {
-            Target::Jpeg => encode::jpeg(picture, quality),
-            Target::Png => encode::png(picture),
-            Target::WebP => webp(picture, quality, self.wanted.lossless),
-            Target::Gif => gif(picture, self.work),
+            ConversionFormat::Jpeg => encode_jpeg(picture, quality),
+            ConversionFormat::Png => encode_png(picture),
+            ConversionFormat::WebP => webp(picture, quality, self.wanted.lossless),
+            ConversionFormat::Gif => gif(picture, self.context),
         }
     }
 }
 
 /// Without its colour profile, which has to be written into the file afterwards.
 fn webp(picture: &Picture, quality: u8, lossless: bool) -> Result<Encoded, ImagingError> {
-    let (other, _) = fitted(picture);
+    let (other, _) = profile_to_write(picture);
     let pixels = other.as_ref().unwrap_or(&picture.pixels);
     let converted;
     let pixels = match pixels {
@@ -368,16 +377,16 @@ fn webp(picture: &Picture, quality: u8, lossless: bool) -> Result<Encoded, Imagi
     Ok(Encoded::new(bytes, Format::WebP))
 }
 
-fn gif(picture: &Picture, work: &Work) -> Result<Encoded, ImagingError> {
+fn gif(picture: &Picture, context: &EditContext) -> Result<Encoded, ImagingError> {
     let side = |pixels: u32| u16::try_from(pixels).map_err(ImagingError::failed);
     let (width, height) = (side(picture.width())?, side(picture.height())?);
     // GIF has no place for a profile, so the colours themselves must become ordinary ones.
-    let ordinary = match fitted(picture) {
-        (None, Some(profile)) => profile::to_srgb(&picture.pixels, profile),
+    let ordinary = match profile_to_write(picture) {
+        (None, Some(profile)) => color_profile::to_srgb(&picture.pixels, profile),
         (other, _) => other,
     };
     let pixels = ordinary.as_ref().unwrap_or(&picture.pixels).to_rgba8();
-    let indexed = palette::index(&pixels, work)?;
+    let indexed = palette::index(&pixels, context)?;
     let mut bytes = Vec::new();
     let mut encoder =
         ::gif::Encoder::new(&mut bytes, width, height, &indexed.palette).map_err(ImagingError::failed)?;

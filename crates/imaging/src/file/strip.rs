@@ -4,8 +4,8 @@
 use img_parts::webp::{CHUNK_EXIF, CHUNK_XMP, WebP};
 use img_parts::{Bytes, ImageEXIF as _};
 
+use super::jpeg_segments::{APP0, APP1, APP2, APP14, APP15, COMMENT, SCAN, segments};
 use crate::Format;
-use crate::segments::{APP0, APP1, APP2, APP14, APP15, COMMENT, SCAN, segments};
 
 /// None for what is not built as its format says it should be: then it must be made anew.
 pub(crate) fn without_metadata(bytes: &[u8], format: Format) -> Option<Vec<u8>> {

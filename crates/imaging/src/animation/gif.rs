@@ -4,7 +4,7 @@
 use gif::{DisposalMethod, Encoder, Frame, Repeat};
 use image::{Rgba, RgbaImage};
 
-use crate::{ImagingError, Work, palette};
+use crate::{EditContext, ImagingError, palette};
 
 /// From here on a pixel counts as opaque: a GIF knows nothing in between.
 const OPAQUE: u8 = 128;
@@ -18,15 +18,17 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub fn new(size: (u32, u32), rounds: Option<u16>) -> Result<Self, ImagingError> {
+    pub fn new(size: (u32, u32), loop_count: Option<u16>) -> Result<Self, ImagingError> {
         let too_large = |_| ImagingError::BadArgument("A GIF has at most 65535 pixels per side.".to_owned());
         let width = u16::try_from(size.0).map_err(too_large)?;
         let height = u16::try_from(size.1).map_err(too_large)?;
         let mut encoder = Encoder::new(Vec::new(), width, height, &[]).map_err(ImagingError::failed)?;
-        match rounds {
+        match loop_count {
             None => {}
             Some(0) => encoder.set_repeat(Repeat::Infinite).map_err(ImagingError::failed)?,
-            Some(rounds) => encoder.set_repeat(Repeat::Finite(rounds)).map_err(ImagingError::failed)?,
+            Some(loop_count) => {
+                encoder.set_repeat(Repeat::Finite(loop_count)).map_err(ImagingError::failed)?
+            }
         }
         Ok(Self { encoder, size, below: RgbaImage::new(size.0, size.1), held: None })
     }
@@ -35,7 +37,12 @@ impl Writer {
         self.size
     }
 
-    pub fn add(&mut self, mut frame: RgbaImage, delay: u32, work: &Work) -> Result<(), ImagingError> {
+    pub fn add(
+        &mut self,
+        mut frame: RgbaImage,
+        delay: u32,
+        context: &EditContext,
+    ) -> Result<(), ImagingError> {
         for pixel in frame.pixels_mut() {
             *pixel = match pixel.0 {
                 [r, g, b, OPAQUE..=u8::MAX] => Rgba([r, g, b, 255]),
@@ -44,22 +51,28 @@ impl Writer {
         }
         if let Some((held, held_delay)) = self.held.take() {
             let uncovers = held.pixels().zip(frame.pixels()).any(|(old, new)| old.0[3] > new.0[3]);
-            self.write(held, held_delay, uncovers, work)?;
+            self.write(held, held_delay, uncovers, context)?;
         }
         let hundredths = delay.saturating_add(5) / 10;
         self.held = Some((frame, u16::try_from(hundredths).unwrap_or(u16::MAX)));
         Ok(())
     }
 
-    pub fn finish(mut self, work: &Work) -> Result<Vec<u8>, ImagingError> {
+    pub fn finish(mut self, context: &EditContext) -> Result<Vec<u8>, ImagingError> {
         if let Some((held, delay)) = self.held.take() {
-            self.write(held, delay, false, work)?;
+            self.write(held, delay, false, context)?;
         }
         self.encoder.into_inner().map_err(ImagingError::failed)
     }
 
     /// `clear` leaves an empty screen behind, for which the frame must cover all of it.
-    fn write(&mut self, frame: RgbaImage, delay: u16, clear: bool, work: &Work) -> Result<(), ImagingError> {
+    fn write(
+        &mut self,
+        frame: RgbaImage,
+        delay: u16,
+        clear: bool,
+        context: &EditContext,
+    ) -> Result<(), ImagingError> {
         let whole = (0, 0, self.size.0, self.size.1);
         // A frame that changes nothing still takes its time.
         let part = if clear { whole } else { super::changed(&self.below, &frame).unwrap_or((0, 0, 1, 1)) };
@@ -68,7 +81,7 @@ impl Writer {
             let (old, new) = (self.below.get_pixel(left + x, top + y), frame.get_pixel(left + x, top + y));
             if new == old { Rgba([0; 4]) } else { *new }
         });
-        let indexed = palette::index(&new, work)?;
+        let indexed = palette::index(&new, context)?;
         let stored = Frame {
             delay,
             dispose: if clear { DisposalMethod::Background } else { DisposalMethod::Keep },

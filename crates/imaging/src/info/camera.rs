@@ -2,10 +2,11 @@
 
 use exif::{Exif, In, Tag, Value};
 
-use crate::{Format, metadata};
+use crate::Format;
+use crate::file::{has_position, read_exif, read_exif_block};
 
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Shot {
+pub struct CameraInfo {
     /// "Apple iPhone 15 Pro"
     pub camera: Option<String>,
     pub lens: Option<String>,
@@ -22,10 +23,10 @@ pub struct Shot {
 
 const LONGEST: usize = 80;
 
-impl Shot {
+impl CameraInfo {
     /// None where nothing is noted.
     pub(super) fn of(bytes: &[u8], format: Format) -> Option<Self> {
-        let exif = metadata::read_block(metadata::exif_block(bytes, format)?)?;
+        let exif = read_exif(read_exif_block(bytes, format)?)?;
         let shot = Self {
             camera: camera(&exif),
             lens: text(&exif, Tag::LensModel),
@@ -33,7 +34,7 @@ impl Shot {
             exposure: exposure(&exif),
             software: text(&exif, Tag::Software),
             turned: turned(&exif),
-            position: metadata::has_position(&exif),
+            position: has_position(&exif),
         };
         (shot != Self::default()).then_some(shot)
     }

@@ -5,8 +5,8 @@ use image::{ImageBuffer, Rgb, Rgba};
 use proptest::prelude::*;
 
 use super::*;
-use crate::ops::{self, Axis, Filter, ResizeTo};
-use crate::{Sources, Stop, decode};
+use crate::ops::{self, Filter, FlipAxis, ResizeTo};
+use crate::{Sources, StopFlag, decode};
 
 const FILM: &[u8] = include_bytes!("../../../../tests/images/anim.gif");
 
@@ -23,12 +23,12 @@ fn frames(bytes: &[u8]) -> Vec<(RgbaImage, u32)> {
 
 /// Delays of 10 to 70 ms, a red dot that wanders over nothing, three rounds.
 fn wandering(format: Format, lossless: bool) -> Vec<u8> {
-    let reel = Reel { frames: 7, rounds: Some(3), lossless };
-    let mut film = Film::new(format, (40, 30), &reel).unwrap();
+    let header = AnimationHeader { frames: 7, loop_count: Some(3), lossless };
+    let mut writer = AnimationWriter::new(format, (40, 30), &header).unwrap();
     for step in 0..7u32 {
-        film.add(dot(step), (step + 1) * 10, &Work::default()).unwrap();
+        writer.add(dot(step), (step + 1) * 10, &EditContext::default()).unwrap();
     }
-    film.finish(&Work::default()).unwrap().bytes
+    writer.finish(&EditContext::default()).unwrap().bytes
 }
 
 fn dot(step: u32) -> RgbaImage {
@@ -38,7 +38,7 @@ fn dot(step: u32) -> RgbaImage {
     })
 }
 
-fn same(picture: Picture, _: &Work) -> Result<Picture, ImagingError> {
+fn same(picture: Picture, _: &EditContext) -> Result<Picture, ImagingError> {
     Ok(picture)
 }
 
@@ -55,10 +55,10 @@ fn only_moving_gifs_and_webps_are_films() {
 
 #[test]
 fn an_edited_gif_keeps_its_frames_delays_and_rounds() {
-    let gray = |picture: Picture, work: &Work| ops::filter(picture, Filter::Grayscale, work);
-    let edited = edit_frames(FILM, &Work::default(), &gray).unwrap();
+    let gray = |picture: Picture, context: &EditContext| ops::filter(picture, Filter::Grayscale, context);
+    let edited = edit_frames(FILM, &EditContext::default(), &gray).unwrap();
     assert_eq!((edited.mime, edited.extension), ("image/gif", "gif"));
-    assert_eq!(walk::gif(&edited.bytes), walk::gif(FILM));
+    assert_eq!(scan::gif(&edited.bytes), scan::gif(FILM));
     let (before, after) = (frames(FILM), frames(&edited.bytes));
     assert_eq!(after.len(), 42);
     for (index, ((old, old_delay), (new, new_delay))) in before.iter().zip(&after).enumerate() {
@@ -73,7 +73,7 @@ fn an_edited_gif_keeps_its_frames_delays_and_rounds() {
 
 #[test]
 fn a_gif_whose_pixels_are_left_alone_looks_as_before() {
-    let edited = edit_frames(FILM, &Work::default(), &same).unwrap();
+    let edited = edit_frames(FILM, &EditContext::default(), &same).unwrap();
     for (index, ((old, _), (new, _))) in frames(FILM).iter().zip(&frames(&edited.bytes)).enumerate() {
         let off: u64 =
             old.as_raw().iter().zip(new.as_raw()).map(|(old, new)| u64::from(old.abs_diff(*new))).sum();
@@ -88,13 +88,14 @@ fn clear_pixels_stay_clear_while_things_move() {
     for (format, lossless) in [(Format::Gif, true), (Format::WebP, true), (Format::WebP, false)] {
         let bytes = wandering(format, lossless);
         assert!(is_animated(&bytes));
-        let edited =
-            edit_frames(&bytes, &Work::default(), &|picture, _| ops::flip(picture, Axis::Horizontal));
+        let edited = edit_frames(&bytes, &EditContext::default(), &|picture, _| {
+            ops::flip(picture, FlipAxis::Horizontal)
+        });
         let edited = edited.unwrap();
         assert_eq!(Format::sniff(&edited.bytes), Some(format));
         assert_eq!(edited.mime, format.mime());
-        let walk = if format == Format::Gif { walk::gif } else { walk::webp };
-        assert_eq!(walk(&edited.bytes), Some(Reel { frames: 7, rounds: Some(3), lossless }));
+        let scan = if format == Format::Gif { scan::gif } else { scan::webp };
+        assert_eq!(scan(&edited.bytes), Some(AnimationHeader { frames: 7, loop_count: Some(3), lossless }));
         let shown = frames(&edited.bytes);
         assert_eq!(shown.iter().map(|(_, delay)| *delay).collect::<Vec<_>>(), [10, 20, 30, 40, 50, 60, 70]);
         for (step, (frame, _)) in (0..).zip(shown) {
@@ -111,55 +112,65 @@ fn clear_pixels_stay_clear_while_things_move() {
 
 #[test]
 fn a_gif_that_plays_once_still_does() {
-    let mut film = Film::new(Format::Gif, (4, 4), &Reel { frames: 2, rounds: None, lossless: true }).unwrap();
+    let mut writer = AnimationWriter::new(
+        Format::Gif,
+        (4, 4),
+        &AnimationHeader { frames: 2, loop_count: None, lossless: true },
+    )
+    .unwrap();
     for shade in [10, 20] {
-        film.add(RgbaImage::from_pixel(4, 4, Rgba([shade, 0, 0, 255])), 100, &Work::default()).unwrap();
+        writer
+            .add(RgbaImage::from_pixel(4, 4, Rgba([shade, 0, 0, 255])), 100, &EditContext::default())
+            .unwrap();
     }
-    let once = film.finish(&Work::default()).unwrap().bytes;
-    let edited = edit_frames(&once, &Work::default(), &same).unwrap();
-    assert_eq!(walk::gif(&edited.bytes).unwrap().rounds, None);
+    let once = writer.finish(&EditContext::default()).unwrap().bytes;
+    let edited = edit_frames(&once, &EditContext::default(), &same).unwrap();
+    assert_eq!(scan::gif(&edited.bytes).unwrap().loop_count, None);
 }
 
 #[test]
 fn frames_may_become_smaller_but_only_all_alike() {
-    let half = |picture: Picture, work: &Work| ops::resize(picture, ResizeTo::longest(120)?, work);
-    let edited = edit_frames(FILM, &Work::default(), &half).unwrap();
+    let half =
+        |picture: Picture, context: &EditContext| ops::resize(picture, ResizeTo::longest(120)?, context);
+    let edited = edit_frames(FILM, &EditContext::default(), &half).unwrap();
     assert_eq!(frames(&edited.bytes)[41].0.dimensions(), (120, 120));
     let calls = std::cell::Cell::new(100);
-    let uneven = |picture: Picture, work: &Work| {
+    let uneven = |picture: Picture, context: &EditContext| {
         calls.set(calls.get() + 1);
-        ops::resize(picture, ResizeTo::longest(calls.get())?, work)
+        ops::resize(picture, ResizeTo::longest(calls.get())?, context)
     };
-    let error = edit_frames(FILM, &Work::default(), &uneven).unwrap_err();
+    let error = edit_frames(FILM, &EditContext::default(), &uneven).unwrap_err();
     assert!(error.to_string().contains("different sizes"), "{error}");
 }
 
 #[test]
 fn too_long_or_too_large_a_film_is_refused_before_any_frame_is_edited() {
-    let edit = |_: Picture, _: &Work| -> Result<Picture, ImagingError> { panic!("a frame was edited") };
-    let small = Work::new(Limits { max_pixels: 100_000, ..Limits::default() }, Stop::default());
+    let edit =
+        |_: Picture, _: &EditContext| -> Result<Picture, ImagingError> { panic!("a frame was edited") };
+    let small = EditContext::new(Limits { max_pixels: 100_000, ..Limits::default() }, StopFlag::default());
     let error = edit_frames(FILM, &small, &edit).unwrap_err();
     assert!(error.to_string().contains("42 frames of 245×245"), "{error}");
-    let reel = Reel { frames: 501, rounds: Some(0), lossless: true };
-    let mut long = Film::new(Format::Gif, (1, 1), &reel).unwrap();
+    let header = AnimationHeader { frames: 501, loop_count: Some(0), lossless: true };
+    let mut long = AnimationWriter::new(Format::Gif, (1, 1), &header).unwrap();
     for frame in 0..501u32 {
-        long.add(RgbaImage::from_pixel(1, 1, Rgba([frame as u8, 0, 0, 255])), 10, &Work::default()).unwrap();
+        long.add(RgbaImage::from_pixel(1, 1, Rgba([frame as u8, 0, 0, 255])), 10, &EditContext::default())
+            .unwrap();
     }
-    let long = long.finish(&Work::default()).unwrap().bytes;
-    let error = edit_frames(&long, &Work::default(), &edit).unwrap_err();
+    let long = long.finish(&EditContext::default()).unwrap().bytes;
+    let error = edit_frames(&long, &EditContext::default(), &edit).unwrap_err();
     assert!(error.to_string().contains("501 frames") && error.to_string().contains("500"), "{error}");
-    let stop = Stop::default();
-    stop.now();
-    let error = edit_frames(FILM, &Work::new(Limits::default(), stop), &edit).unwrap_err();
+    let stop = StopFlag::default();
+    stop.stop();
+    let error = edit_frames(FILM, &EditContext::new(Limits::default(), stop), &edit).unwrap_err();
     assert_eq!(error, ImagingError::Stopped);
 }
 
 #[test]
 fn a_film_that_was_cut_off_is_edited_as_far_as_it_goes() {
     let cut = &FILM[..FILM.len() / 2];
-    let edited = edit_frames(cut, &Work::default(), &same).unwrap();
+    let edited = edit_frames(cut, &EditContext::default(), &same).unwrap();
     assert!((5..42).contains(&frames(&edited.bytes).len()));
-    assert!(edit_frames(&FILM[..900], &Work::default(), &same).is_err());
+    assert!(edit_frames(&FILM[..900], &EditContext::default(), &same).is_err());
 }
 
 fn still(color: [u8; 3], width: u32, height: u32) -> Bytes {
@@ -167,15 +178,15 @@ fn still(color: [u8; 3], width: u32, height: u32) -> Bytes {
     crate::encode(&Picture::new(pixels.into(), Format::Png)).unwrap().bytes.into()
 }
 
-fn plan(format: FilmFormat) -> Animation {
+fn plan(format: AnimationFormat) -> Animation {
     Animation { format, milliseconds: 250, crossfade: 0, forever: true, longest: 60, background: None }
 }
 
 #[test]
 fn stills_become_a_film_in_the_frame_of_the_first() {
     let sources = Sources::new(vec![still([250, 0, 0], 120, 80), still([0, 0, 250], 10, 80)]);
-    for format in [FilmFormat::Gif, FilmFormat::WebP] {
-        let made = animate(&sources, &plan(format), &Work::default()).unwrap();
+    for format in [AnimationFormat::Gif, AnimationFormat::WebP] {
+        let made = animate(&sources, &plan(format), &EditContext::default()).unwrap();
         let shown = frames(&made.bytes);
         assert_eq!(shown.iter().map(|(_, delay)| *delay).collect::<Vec<_>>(), [250, 250]);
         let near = |pixel: &Rgba<u8>, wanted: [u8; 3]| {
@@ -187,19 +198,19 @@ fn stills_become_a_film_in_the_frame_of_the_first() {
         assert!(
             near(shown[1].0.get_pixel(5, 20), [0, 0, 0]) && near(shown[1].0.get_pixel(55, 20), [0, 0, 0])
         );
-        let rounds = |bytes: &[u8]| walk::gif(bytes).or_else(|| walk::webp(bytes)).unwrap().rounds;
-        assert_eq!(rounds(&made.bytes), Some(0));
-        let once =
-            animate(&sources, &Animation { forever: false, ..plan(format) }, &Work::default()).unwrap();
-        assert_eq!(rounds(&once.bytes), if format == FilmFormat::Gif { None } else { Some(1) });
+        let loop_count = |bytes: &[u8]| scan::gif(bytes).or_else(|| scan::webp(bytes)).unwrap().loop_count;
+        assert_eq!(loop_count(&made.bytes), Some(0));
+        let once = animate(&sources, &Animation { forever: false, ..plan(format) }, &EditContext::default())
+            .unwrap();
+        assert_eq!(loop_count(&once.bytes), if format == AnimationFormat::Gif { None } else { Some(1) });
     }
 }
 
 #[test]
 fn a_crossfade_goes_through_what_lies_between() {
     let sources = Sources::new(vec![still([0, 0, 0], 20, 20), still([250, 250, 250], 20, 20)]);
-    let fading = Animation { crossfade: 400, ..plan(FilmFormat::Gif) };
-    let shown = frames(&animate(&sources, &fading, &Work::default()).unwrap().bytes);
+    let fading = Animation { crossfade: 400, ..plan(AnimationFormat::Gif) };
+    let shown = frames(&animate(&sources, &fading, &EditContext::default()).unwrap().bytes);
     let shades: Vec<_> = shown.iter().map(|(frame, _)| frame.get_pixel(9, 9).0[0]).collect();
     assert_eq!(shades, [0, 42, 83, 125, 167, 208, 250, 208, 167, 125, 83, 42]);
     assert_eq!(shown.iter().map(|(_, delay)| delay).sum::<u32>(), 2 * 250 + 10 * 80);
@@ -209,7 +220,10 @@ fn a_crossfade_goes_through_what_lies_between() {
 fn a_damaged_still_is_named() {
     let cut: Bytes = std::fs::read("tests/images/bad_truncated.png").unwrap().into();
     let sources = Sources::new(vec![still([1, 2, 3], 9, 9), cut]);
-    assert_eq!(animate(&sources, &plan(FilmFormat::Gif), &Work::default()).unwrap_err().index, Some(1));
+    assert_eq!(
+        animate(&sources, &plan(AnimationFormat::Gif), &EditContext::default()).unwrap_err().index,
+        Some(1)
+    );
 }
 
 proptest! {
@@ -227,10 +241,10 @@ proptest! {
         };
         let number = sizes.len();
         let sources = Sources::new(sizes.into_iter().map(still).collect());
-        let format = if webp { FilmFormat::WebP } else { FilmFormat::Gif };
+        let format = if webp { AnimationFormat::WebP } else { AnimationFormat::Gif };
         let asked = Animation { forever, longest, crossfade: 100, ..plan(format) };
-        let made = animate(&sources, &asked, &Work::default()).unwrap();
-        let first = decode(&made.bytes, &Work::default()).unwrap();
+        let made = animate(&sources, &asked, &EditContext::default()).unwrap();
+        let first = decode(&made.bytes, &EditContext::default()).unwrap();
         prop_assert!(first.width().max(first.height()) <= longest);
         let expected = if forever { 2 * number } else { 2 * number - 1 };
         prop_assert_eq!(frames(&made.bytes).len(), expected);
@@ -245,7 +259,7 @@ fn a_frame_larger_than_its_canvas_counts_with_its_own_size() {
         [&place[..], &[0, 0, 0, 255, 255, 255, 2, 2, 0x4C, 1, 0]].concat()
     };
     let bomb = [b"GIF89a\x01\0\x01\0\0\0\0".to_vec(), frame(1), frame(14_600), vec![0x3B]].concat();
-    let keep = |picture: Picture, _: &Work| Ok(picture);
-    let error = edit_frames(&bomb, &Work::default(), &keep).unwrap_err();
-    assert!(matches!(error, ImagingError::TooLarge { width: 14_600, .. }), "{error:?}");
+    let keep = |picture: Picture, _: &EditContext| Ok(picture);
+    let error = edit_frames(&bomb, &EditContext::default(), &keep).unwrap_err();
+    assert!(matches!(error, ImagingError::TooLarge(TooLarge { width: 14_600, .. })), "{error:?}");
 }

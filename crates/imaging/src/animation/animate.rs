@@ -3,18 +3,17 @@
 use image::{Rgba, RgbaImage, imageops};
 use serde::Deserialize;
 
-use super::walk::Reel;
-use super::{Film, check_length};
-use crate::ops::Fit;
-use crate::sources::{Sources, Unusable, at, sized, with_alpha};
-use crate::{Color, Encoded, Format, Picture, Work};
+use super::scan::AnimationHeader;
+use super::{AnimationWriter, check_length};
+use crate::ops::{Fit, resize_to_cell};
+use crate::{Color, EditContext, Encoded, Format, Picture, SourceError, Sources};
 
 /// How long one step of a crossfade lasts, in milliseconds: smooth enough, and a whole number of GIF's hundredths.
 const FADE_STEP: u32 = 80;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum FilmFormat {
+pub enum AnimationFormat {
     #[default]
     Gif,
     WebP,
@@ -22,7 +21,7 @@ pub enum FilmFormat {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Animation {
-    pub format: FilmFormat,
+    pub format: AnimationFormat,
     /// How long each picture is shown.
     pub milliseconds: u32,
     /// How long each picture takes to become the next, on top of that.
@@ -47,51 +46,56 @@ impl Animation {
     }
 }
 
-pub fn animate(sources: &Sources, animation: &Animation, work: &Work) -> Result<Encoded, Unusable> {
+pub fn animate(
+    sources: &Sources,
+    animation: &Animation,
+    context: &EditContext,
+) -> Result<Encoded, SourceError> {
     let size = animation.frame(sources.size(0)?);
     let fades = animation.fade_steps();
     let stills = sources.len() as u64;
     let changes = if animation.forever { stills } else { stills.saturating_sub(1) };
-    check_length(stills + changes * u64::from(fades), size, &work.limits)?;
+    check_length(stills + changes * u64::from(fades), size, &context.limits)?;
     let blank = match animation.background {
         Some(Color { r, g, b }) => Rgba([r, g, b, 255]),
         None if sources.all_have_alpha() => Rgba([0; 4]),
         None => Rgba([0, 0, 0, 255]),
     };
     let (format, once) = match animation.format {
-        FilmFormat::Gif => (Format::Gif, None),
-        FilmFormat::WebP => (Format::WebP, Some(1)),
+        AnimationFormat::Gif => (Format::Gif, None),
+        AnimationFormat::WebP => (Format::WebP, Some(1)),
     };
-    let rounds = if animation.forever { Some(0) } else { once };
-    let mut film = Film::new(format, size, &Reel { frames: stills, rounds, lossless: false })?;
+    let loop_count = if animation.forever { Some(0) } else { once };
+    let mut writer =
+        AnimationWriter::new(format, size, &AnimationHeader { frames: stills, loop_count, lossless: false })?;
     let mut first: Option<RgbaImage> = None;
     let mut last: Option<RgbaImage> = None;
     for index in 0..sources.len() {
-        work.go_on()?;
-        let picture = sources.open(index, work)?;
-        let still = framed(picture, size, blank, work).map_err(at(index))?;
+        context.check_stopped()?;
+        let picture = sources.open(index, context)?;
+        let still = framed(picture, size, blank, context).map_err(SourceError::at(index))?;
         if let Some(last) = &last {
-            fade(&mut film, last, &still, fades, work)?;
+            fade(&mut writer, last, &still, fades, context)?;
         }
-        film.add(still.clone(), animation.milliseconds, work)?;
+        writer.add(still.clone(), animation.milliseconds, context)?;
         if fades > 0 {
             first.get_or_insert_with(|| still.clone());
             last = Some(still);
         }
     }
     if let (Some(last), Some(first), true) = (last, first, animation.forever) {
-        fade(&mut film, &last, &first, fades, work)?;
+        fade(&mut writer, &last, &first, fades, context)?;
     }
-    Ok(film.finish(work)?)
+    Ok(writer.finish(context)?)
 }
 
 fn framed(
     picture: Picture,
     (width, height): (u32, u32),
     blank: Rgba<u8>,
-    work: &Work,
+    context: &EditContext,
 ) -> Result<RgbaImage, crate::ImagingError> {
-    let inside = with_alpha(sized(picture, width, height, Fit::Fit, work)?);
+    let inside = resize_to_cell(picture, width, height, Fit::Fit, context)?.into_srgb_rgba8();
     let mut frame = RgbaImage::from_pixel(width, height, blank);
     let x = (width - inside.width().min(width)) / 2;
     let y = (height - inside.height().min(height)) / 2;
@@ -103,9 +107,15 @@ fn framed(
     Ok(frame)
 }
 
-fn fade(film: &mut Film, from: &RgbaImage, to: &RgbaImage, steps: u32, work: &Work) -> Result<(), Unusable> {
+fn fade(
+    writer: &mut AnimationWriter,
+    from: &RgbaImage,
+    to: &RgbaImage,
+    steps: u32,
+    context: &EditContext,
+) -> Result<(), SourceError> {
     for step in 1..=steps {
-        work.go_on()?;
+        context.check_stopped()?;
         let (new, all) = (step, steps + 1);
         let mut between = from.clone();
         for (mixed, to) in between.pixels_mut().zip(to.pixels()) {
@@ -118,7 +128,7 @@ fn fade(film: &mut Film, from: &RgbaImage, to: &RgbaImage, steps: u32, work: &Wo
             }
             mixed.0[3] = ((opacity + all / 2) / all) as u8;
         }
-        film.add(between, FADE_STEP, work)?;
+        writer.add(between, FADE_STEP, context)?;
     }
     Ok(())
 }

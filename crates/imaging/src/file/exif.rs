@@ -6,16 +6,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use exif::{In, Tag};
 use image::codecs::{jpeg::JpegDecoder, png::PngDecoder, webp::WebPDecoder};
 use image::{ImageDecoder, ImageResult};
-use img_parts::{Bytes, DynImage, ImageEXIF as _, ImageICC as _};
 
-use crate::{Encoded, Format, ImagingError};
+use crate::Format;
 
 /// What fits into one segment of a JPEG.
 const LARGEST_BLOCK: usize = 65_500;
 const ORIENTATION: u16 = 0x0112;
 
 /// As a TIFF structure, without the prefix that some files add.
-pub(crate) fn exif_block(bytes: &[u8], format: Format) -> Option<Vec<u8>> {
+pub(crate) fn read_exif_block(bytes: &[u8], format: Format) -> Option<Vec<u8>> {
     let reader = Cursor::new(bytes);
     let block = catch_unwind(AssertUnwindSafe(|| -> ImageResult<Option<Vec<u8>>> {
         Ok(match format {
@@ -25,7 +24,7 @@ pub(crate) fn exif_block(bytes: &[u8], format: Format) -> Option<Vec<u8>> {
             // The file itself is such a structure.
             Format::Tiff => Some(bytes.to_vec()),
             #[cfg(feature = "heic")]
-            Format::Heic => crate::heic::exif(bytes),
+            Format::Heic => super::heic::exif(bytes),
             _ => None,
         })
     }));
@@ -36,7 +35,7 @@ pub(crate) fn exif_block(bytes: &[u8], format: Format) -> Option<Vec<u8>> {
 
 /// The same block for pixels that are already upright: no turn is asked for any more, and the small preview, which
 /// was not turned, is unlinked.
-pub(crate) fn upright(mut block: Vec<u8>) -> Option<Vec<u8>> {
+fn upright(mut block: Vec<u8>) -> Option<Vec<u8>> {
     let little = block.starts_with(b"II");
     let u16_at = |block: &[u8], at: usize| -> Option<u16> {
         let pair: [u8; 2] = block.get(at..at.checked_add(2)?)?.try_into().ok()?;
@@ -61,8 +60,8 @@ pub(crate) fn upright(mut block: Vec<u8>) -> Option<Vec<u8>> {
 }
 
 /// A block that fits another file. That of a TIFF is the whole file, pixels and all: only its fields are taken.
-pub(crate) fn portable(bytes: &[u8], format: Format) -> Option<Vec<u8>> {
-    let block = exif_block(bytes, format)?;
+pub(crate) fn portable_exif(bytes: &[u8], format: Format) -> Option<Vec<u8>> {
+    let block = read_exif_block(bytes, format)?;
     let block = if format == Format::Tiff { fields_only(block)? } else { upright(block)? };
     Some(block).filter(|block| block.len() <= LARGEST_BLOCK)
 }
@@ -78,7 +77,7 @@ fn fields_only(tiff: Vec<u8>) -> Option<Vec<u8>> {
         Tag::Artist,
         Tag::Copyright,
     ];
-    let read = read_block(tiff)?;
+    let read = read_exif(tiff)?;
     let tells = |tag: Tag| tag.context() != exif::Context::Tiff || TOLD.contains(&tag);
     let told: Vec<_> = read.fields().filter(|f| f.ifd_num == In::PRIMARY && tells(f.tag)).collect();
     let mut writer = exif::experimental::Writer::new();
@@ -88,7 +87,7 @@ fn fields_only(tiff: Vec<u8>) -> Option<Vec<u8>> {
     (!told.is_empty()).then(|| block.into_inner())
 }
 
-pub(crate) fn read_block(block: Vec<u8>) -> Option<exif::Exif> {
+pub(crate) fn read_exif(block: Vec<u8>) -> Option<exif::Exif> {
     catch_unwind(|| {
         let mut reader = exif::Reader::new();
         reader.continue_on_error(true);
@@ -105,7 +104,7 @@ pub(crate) fn read_block(block: Vec<u8>) -> Option<exif::Exif> {
 /// The colour profile of a TIFF, which `image` does not find in every file.
 pub(crate) fn tiff_profile(bytes: &[u8]) -> Option<Vec<u8>> {
     const PROFILE: Tag = Tag(exif::Context::Tiff, 0x8773);
-    match &read_block(bytes.to_vec())?.get_field(PROFILE, In::PRIMARY)?.value {
+    match &read_exif(bytes.to_vec())?.get_field(PROFILE, In::PRIMARY)?.value {
         exif::Value::Undefined(profile, _) | exif::Value::Byte(profile) => Some(profile.clone()),
         _ => None,
     }
@@ -116,27 +115,4 @@ pub(crate) fn has_position(exif: &exif::Exif) -> bool {
     [Tag::GPSLatitude, Tag::GPSLongitude, Tag::GPSDestLatitude]
         .iter()
         .any(|tag| exif.get_field(*tag, In::PRIMARY).is_some())
-}
-
-/// Puts a block and a profile into a file of ours. A format without a place for them is left as it is.
-pub(crate) fn written_into(
-    encoded: Encoded,
-    exif: Option<Vec<u8>>,
-    icc: Option<&[u8]>,
-) -> Result<Encoded, ImagingError> {
-    if exif.is_none() && icc.is_none() {
-        return Ok(encoded);
-    }
-    let Some(mut file) =
-        DynImage::from_bytes(Bytes::from(encoded.bytes.clone())).map_err(ImagingError::failed)?
-    else {
-        return Ok(encoded);
-    };
-    if let Some(exif) = exif {
-        file.set_exif(Some(Bytes::from(exif)));
-    }
-    if let Some(icc) = icc {
-        file.set_icc_profile(Some(Bytes::copy_from_slice(icc)));
-    }
-    Ok(Encoded { bytes: file.encoder().bytes().to_vec(), ..encoded })
 }

@@ -5,20 +5,20 @@ use proptest::prelude::*;
 
 use super::read;
 use crate::ops::*;
-use crate::pixelwise::luma;
+use crate::pixels::luma;
 use crate::*;
 
 fn photo() -> Picture {
-    let photo = decode(&read("photo_rocket.jpg"), &Work::default()).unwrap();
-    resize(photo, ResizeTo::longest(160).unwrap(), &Work::default()).unwrap()
+    let photo = decode(&read("photo_rocket.jpg"), &EditContext::default()).unwrap();
+    resize(photo, ResizeTo::longest(160).unwrap(), &EditContext::default()).unwrap()
 }
 
-fn filtered(picture: Picture, filtering: impl Into<Filtering>) -> Picture {
-    filter(picture, filtering, &Work::default()).unwrap()
+fn filtered(picture: Picture, filtering: impl Into<FilterSettings>) -> Picture {
+    filter(picture, filtering, &EditContext::default()).unwrap()
 }
 
 fn adjusted(picture: Picture, adjustment: Adjustment) -> Picture {
-    adjust(picture, &adjustment, &Work::default()).unwrap()
+    adjust(picture, &adjustment, &EditContext::default()).unwrap()
 }
 
 fn png(pixels: impl Into<DynamicImage>) -> Picture {
@@ -78,14 +78,14 @@ fn filters_of_colour_leave_alpha() {
     assert_eq!(seen(&filtered(one([255, 255, 255, 77]), Filter::Sepia)), [255, 255, 239, 77]);
     let [r, g, b, _] = seen(&filtered(one([100, 100, 100, 255]), Filter::Sepia));
     assert!(r > g && g > b);
-    let half = Filtering { strength: Some(50.0), ..Filter::Invert.into() };
+    let half = FilterSettings { strength: Some(50.0), ..Filter::Invert.into() };
     let [r, g, b, a] = seen(&filtered(one([255, 55, 0, 77]), half));
     assert!([r, g, b].iter().all(|value| (127..=128).contains(value)) && a == 77);
 }
 
 #[test]
 fn grayscale_is_luma_in_a_part_as_in_the_whole() {
-    let part = Filtering { region: Some(Region::FULL), ..Filter::Grayscale.into() };
+    let part = FilterSettings { region: Some(Region::FULL), ..Filter::Grayscale.into() };
     let (whole, part) = (filtered(photo(), Filter::Grayscale), filtered(photo(), part));
     assert!(!whole.pixels().color().has_color() && part.pixels().color().has_color());
     for (a, b) in whole.pixels().to_rgb8().pixels().zip(part.pixels().to_rgb8().pixels()) {
@@ -113,10 +113,11 @@ fn each_filter_does_what_its_name_says() {
 
     let tones = grays(&filtered(
         ramp(),
-        Filtering { colors: [Color::BLACK, Color::WHITE], ..Filter::Duotone.into() },
+        FilterSettings { colors: [Color::BLACK, Color::WHITE], ..Filter::Duotone.into() },
     ));
     assert!(tones.is_sorted());
-    let two = Filtering { colors: [Color::rgb(9, 8, 70), Color::rgb(250, 200, 3)], ..Filter::Duotone.into() };
+    let two =
+        FilterSettings { colors: [Color::rgb(9, 8, 70), Color::rgb(250, 200, 3)], ..Filter::Duotone.into() };
     let two = filtered(ramp(), two).pixels().to_rgb8();
     assert_eq!((two.get_pixel(0, 0).0, two.get_pixel(255, 0).0), ([9, 8, 70], [250, 200, 3]));
 
@@ -145,7 +146,7 @@ fn hidden_colours_do_not_bleed() {
     let half =
         RgbaImage::from_fn(64, 64, |x, _| if x < 32 { Rgba([0, 200, 0, 255]) } else { Rgba([255, 0, 0, 0]) });
     for kind in [Filter::Blur, Filter::Pixelate, Filter::Sharpen] {
-        let strong = Filtering { strength: Some(100.0), ..kind.into() };
+        let strong = FilterSettings { strength: Some(100.0), ..kind.into() };
         let done = filtered(png(half.clone()), strong);
         for (before, after) in half.pixels().zip(done.pixels().as_rgba8().unwrap().pixels()) {
             assert_eq!(before.0[3], after.0[3]);
@@ -255,12 +256,15 @@ fn sixteen_bits_stay_sixteen_and_smooth() {
 #[test]
 fn senseless_amounts_are_refused() {
     for strength in [0.0, -1.0, 101.0, f64::NAN] {
-        let error =
-            filter(photo(), Filtering { strength: Some(strength), ..Filter::Blur.into() }, &Work::default());
+        let error = filter(
+            photo(),
+            FilterSettings { strength: Some(strength), ..Filter::Blur.into() },
+            &EditContext::default(),
+        );
         assert!(error.unwrap_err().to_string().contains("strength is"));
     }
     for warmth in [-101.0, 100.5, f64::NAN] {
-        let error = adjust(photo(), &Adjustment { warmth, ..Default::default() }, &Work::default());
+        let error = adjust(photo(), &Adjustment { warmth, ..Default::default() }, &EditContext::default());
         assert!(error.unwrap_err().to_string().contains("warmth is"));
     }
 }
@@ -305,7 +309,7 @@ proptest! {
         let done = match Filter::ALL.get(kind) {
             Some(kind) => filtered(
                 picture.clone(),
-                Filtering { strength: Some(amount), region: Some(region), ..(*kind).into() },
+                FilterSettings { strength: Some(amount), region: Some(region), ..(*kind).into() },
             ),
             None => adjusted(picture.clone(), Adjustment {
                 brightness: amount, contrast: -amount, warmth: amount, exposure: amount - 50.0,

@@ -7,7 +7,7 @@ use image::codecs::{bmp::BmpDecoder, tiff::TiffDecoder, webp::WebPDecoder};
 use image::metadata::Orientation;
 use image::{ImageDecoder, ImageResult};
 
-use crate::header::{self, Stored};
+use super::header::{self, StoredImage};
 use crate::{Format, ImagingError};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,7 +33,7 @@ pub fn probe(bytes: &[u8]) -> Result<Probe, ImagingError> {
     Ok(Probe { format, width, height, animated: stored.animated, alpha: stored.alpha })
 }
 
-pub(crate) fn read_header(bytes: &[u8]) -> Result<(Format, Stored), ImagingError> {
+pub(crate) fn read_header(bytes: &[u8]) -> Result<(Format, StoredImage), ImagingError> {
     let format = Format::sniff(bytes).ok_or(ImagingError::NotAnImage)?;
     let damaged = |detail: &str| ImagingError::Damaged { format, detail: detail.to_owned() };
     let stored = match format {
@@ -44,7 +44,7 @@ pub(crate) fn read_header(bytes: &[u8]) -> Result<(Format, Stored), ImagingError
         Format::WebP | Format::Bmp | Format::Tiff => {
             catch_unwind(AssertUnwindSafe(|| ask_decoder(format, bytes)))
                 .map_err(|_| damaged("the header reader panicked"))?
-                .map_err(|error| refused(format, error))?
+                .map_err(|error| decoder_error(format, error))?
         }
     };
     match stored {
@@ -55,7 +55,7 @@ pub(crate) fn read_header(bytes: &[u8]) -> Result<(Format, Stored), ImagingError
 }
 
 /// Formats whose structure is not worth walking by hand; constructing these decoders reads the header only.
-fn ask_decoder(format: Format, bytes: &[u8]) -> ImageResult<Option<Stored>> {
+fn ask_decoder(format: Format, bytes: &[u8]) -> ImageResult<Option<StoredImage>> {
     let reader = Cursor::new(bytes);
     Ok(Some(match format {
         Format::WebP => {
@@ -63,7 +63,7 @@ fn ask_decoder(format: Format, bytes: &[u8]) -> ImageResult<Option<Stored>> {
             // A broken Exif block must not cost the picture.
             let exif = decoder.exif_metadata().ok().flatten();
             let orientation = exif.as_deref().map_or(Orientation::NoTransforms, header::exif_orientation);
-            Stored { animated: decoder.has_animation(), ..describe(&decoder, orientation) }
+            StoredImage { animated: decoder.has_animation(), ..describe(&decoder, orientation) }
         }
         Format::Tiff => {
             let mut decoder = TiffDecoder::new(reader)?;
@@ -75,13 +75,13 @@ fn ask_decoder(format: Format, bytes: &[u8]) -> ImageResult<Option<Stored>> {
     }))
 }
 
-fn describe(decoder: &impl ImageDecoder, orientation: Orientation) -> Stored {
+fn describe(decoder: &impl ImageDecoder, orientation: Orientation) -> StoredImage {
     let (width, height) = decoder.dimensions();
-    Stored { orientation, alpha: decoder.color_type().has_alpha(), ..Stored::still(width, height) }
+    StoredImage { orientation, alpha: decoder.color_type().has_alpha(), ..StoredImage::still(width, height) }
 }
 
 /// A decoder's refusal, by what the owner of the file can do about it.
-pub(crate) fn refused(format: Format, error: image::ImageError) -> ImagingError {
+pub(crate) fn decoder_error(format: Format, error: image::ImageError) -> ImagingError {
     match error {
         image::ImageError::Unsupported(_) => ImagingError::NotEditableYet { format },
         other => ImagingError::Damaged { format, detail: other.to_string() },

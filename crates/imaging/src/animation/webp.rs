@@ -3,7 +3,7 @@
 
 use image::{RgbaImage, imageops};
 
-use super::walk::chunks;
+use super::scan::chunks;
 use crate::ImagingError;
 
 const MAX_SIDE: u32 = 16_383;
@@ -13,7 +13,7 @@ const LONGEST_DELAY: u32 = (1 << 24) - 1;
 
 pub(super) struct Writer {
     size: (u32, u32),
-    rounds: u16,
+    loop_count: u16,
     lossless: bool,
     alpha: bool,
     shown: Option<RgbaImage>,
@@ -21,14 +21,14 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub fn new(size: (u32, u32), rounds: u16, lossless: bool) -> Result<Self, ImagingError> {
+    pub fn new(size: (u32, u32), loop_count: u16, lossless: bool) -> Result<Self, ImagingError> {
         if size.0.max(size.1) > MAX_SIDE {
             return Err(ImagingError::BadArgument(format!(
                 "A WebP has at most {MAX_SIDE} pixels per side, and this would be {}×{}.",
                 size.0, size.1
             )));
         }
-        Ok(Self { size, rounds, lossless, alpha: false, shown: None, frames: Vec::new() })
+        Ok(Self { size, loop_count, lossless, alpha: false, shown: None, frames: Vec::new() })
     }
 
     pub fn size(&self) -> (u32, u32) {
@@ -73,7 +73,7 @@ impl Writer {
         }
         chunk(&mut content, b"VP8X", &header);
         let mut animation = vec![0; 4];
-        animation.extend(self.rounds.to_le_bytes());
+        animation.extend(self.loop_count.to_le_bytes());
         chunk(&mut content, b"ANIM", &animation);
         content.extend(self.frames);
         if content.len() >= u32::MAX as usize {

@@ -3,12 +3,12 @@
 
 mod animate;
 mod gif;
+mod scan;
 #[cfg(test)]
 mod tests;
-mod walk;
 mod webp;
 
-pub use animate::{Animation, FilmFormat, animate};
+pub use animate::{Animation, AnimationFormat, animate};
 
 use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,9 +16,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use image::codecs::{gif::GifDecoder, webp::WebPDecoder};
 use image::{AnimationDecoder, DynamicImage, Frames, ImageDecoder, ImageError, ImageResult, RgbaImage};
 
-use self::walk::Reel;
-use super::probe::{read_header, refused};
-use super::{Encoded, Format, ImagingError, Limits, Picture, Work, geometry, probe};
+use self::scan::AnimationHeader;
+use crate::file::{decoder_error, read_header};
+use crate::{EditContext, Encoded, Format, ImagingError, Limits, Picture, TooLarge, geometry, probe};
 
 const MOST_FRAMES: u64 = 500;
 /// How many times the pixels of one picture all frames together may have.
@@ -33,58 +33,54 @@ pub fn is_animated(bytes: &[u8]) -> bool {
 /// Edits every frame of an animated GIF or WebP, as the viewer sees it; the delays and the number of rounds stay.
 pub fn edit_frames(
     bytes: &[u8],
-    work: &Work,
-    edit: &dyn Fn(Picture, &Work) -> Result<Picture, ImagingError>,
+    context: &EditContext,
+    edit: &dyn Fn(Picture, &EditContext) -> Result<Picture, ImagingError>,
 ) -> Result<Encoded, ImagingError> {
     let (format, stored) = read_header(bytes)?;
-    let limits = &work.limits;
+    let limits = &context.limits;
     limits.check(stored.extent.0, stored.extent.1)?;
     let damaged = |detail: &str| ImagingError::Damaged { format, detail: detail.to_owned() };
-    let reel = match format {
-        Format::Gif => walk::gif_with_extent(bytes),
-        Format::WebP => walk::webp(bytes).map(|reel| (reel, (0, 0))),
+    let header = match format {
+        Format::Gif => scan::gif_with_extent(bytes),
+        Format::WebP => scan::webp(bytes).map(|header| (header, (0, 0))),
         _ => None,
     };
-    let (reel, farthest) = reel.ok_or_else(|| damaged("no frames"))?;
+    let (header, farthest) = header.ok_or_else(|| damaged("no frames"))?;
     // A later frame may be larger than the canvas, and it is what a decoder allocates.
     let extent = (stored.width.max(farthest.0), stored.height.max(farthest.1));
-    check_length(reel.frames, extent, limits)?;
+    check_length(header.frames, extent, limits)?;
     let guarded = |step: &mut dyn FnMut() -> Option<ImageResult<image::Frame>>| {
         catch_unwind(AssertUnwindSafe(step)).map_err(|_| damaged("the decoder panicked"))
     };
     let mut frames = catch_unwind(AssertUnwindSafe(|| open(bytes, format, limits)))
         .map_err(|_| damaged("the decoder panicked"))?
-        .map_err(|error| refused(format, error))?;
-    let mut film: Option<Film> = None;
+        .map_err(|error| decoder_error(format, error))?;
+    let mut writer: Option<AnimationWriter> = None;
     while let Some(next) = guarded(&mut || frames.next())? {
-        work.go_on()?;
+        context.check_stopped()?;
         let frame = match next {
             Ok(frame) => frame,
             Err(ImageError::Limits(_)) => {
-                return Err(ImagingError::TooLarge {
-                    width: stored.width,
-                    height: stored.height,
-                    limits: *limits,
-                });
+                return Err(TooLarge { width: stored.width, height: stored.height, limits: *limits }.into());
             }
             // Viewers show a film that was cut off as far as it goes.
-            Err(_) if film.is_some() => break,
-            Err(error) => return Err(refused(format, error)),
+            Err(_) if writer.is_some() => break,
+            Err(error) => return Err(decoder_error(format, error)),
         };
         let (numerator, denominator) = frame.delay().numer_denom_ms();
         let delay = (numerator + denominator / 2) / denominator.max(1);
         let pixels = geometry::orient(DynamicImage::ImageRgba8(frame.into_buffer()), stored.orientation)?;
-        let edited = edit(Picture::new(pixels, format), work)?.pixels.into_rgba8();
-        let film = match &mut film {
-            Some(film) => film,
+        let edited = edit(Picture::new(pixels, format), context)?.pixels.into_rgba8();
+        let writer = match &mut writer {
+            Some(writer) => writer,
             none => {
-                check_length(reel.frames, edited.dimensions(), limits)?;
-                none.insert(Film::new(format, edited.dimensions(), &reel)?)
+                check_length(header.frames, edited.dimensions(), limits)?;
+                none.insert(AnimationWriter::new(format, edited.dimensions(), &header)?)
             }
         };
-        film.add(edited, delay, work)?;
+        writer.add(edited, delay, context)?;
     }
-    film.ok_or_else(|| damaged("no frames"))?.finish(work)
+    writer.ok_or_else(|| damaged("no frames"))?.finish(context)
 }
 
 fn open<'a>(bytes: &'a [u8], format: Format, limits: &Limits) -> ImageResult<Frames<'a>> {
@@ -123,21 +119,23 @@ fn check_length(frames: u64, (width, height): (u32, u32), limits: &Limits) -> Re
 }
 
 /// A film being written: all frames have the size of the first.
-enum Film {
+enum AnimationWriter {
     Gif(gif::Writer),
     WebP(webp::Writer),
 }
 
-impl Film {
-    fn new(format: Format, size: (u32, u32), reel: &Reel) -> Result<Self, ImagingError> {
+impl AnimationWriter {
+    fn new(format: Format, size: (u32, u32), header: &AnimationHeader) -> Result<Self, ImagingError> {
         match format {
-            Format::WebP => webp::Writer::new(size, reel.rounds.unwrap_or(1), reel.lossless).map(Self::WebP),
-            _ => gif::Writer::new(size, reel.rounds).map(Self::Gif),
+            Format::WebP => {
+                webp::Writer::new(size, header.loop_count.unwrap_or(1), header.lossless).map(Self::WebP)
+            }
+            _ => gif::Writer::new(size, header.loop_count).map(Self::Gif),
         }
     }
 
     /// `delay` is how long the frame is shown, in milliseconds.
-    fn add(&mut self, frame: RgbaImage, delay: u32, work: &Work) -> Result<(), ImagingError> {
+    fn add(&mut self, frame: RgbaImage, delay: u32, context: &EditContext) -> Result<(), ImagingError> {
         let size = match self {
             Self::Gif(writer) => writer.size(),
             Self::WebP(writer) => writer.size(),
@@ -149,14 +147,14 @@ impl Film {
             ));
         }
         match self {
-            Self::Gif(writer) => writer.add(frame, delay, work),
+            Self::Gif(writer) => writer.add(frame, delay, context),
             Self::WebP(writer) => writer.add(frame, delay),
         }
     }
 
-    fn finish(self, work: &Work) -> Result<Encoded, ImagingError> {
+    fn finish(self, context: &EditContext) -> Result<Encoded, ImagingError> {
         let (bytes, format) = match self {
-            Self::Gif(writer) => (writer.finish(work)?, Format::Gif),
+            Self::Gif(writer) => (writer.finish(context)?, Format::Gif),
             Self::WebP(writer) => (writer.finish()?, Format::WebP),
         };
         Ok(Encoded::new(bytes, format))

@@ -17,6 +17,9 @@ pub enum Format {
     Avif,
 }
 
+/// The largest side that a JPEG encoder writes.
+pub(crate) const JPEG_MAX_SIDE: u32 = 65_500;
+
 impl Format {
     pub fn sniff(bytes: &[u8]) -> Option<Self> {
         match bytes {
@@ -47,7 +50,7 @@ impl Format {
     }
 
     /// The format that is called so; the other way round from [`Format::mime`].
-    pub fn of_mime(mime: &str) -> Option<Self> {
+    pub fn from_mime(mime: &str) -> Option<Self> {
         use Format::*;
         [Jpeg, Png, WebP, Gif, Bmp, Tiff, Heic, Avif].into_iter().find(|format| format.mime() == mime)
     }
@@ -67,7 +70,7 @@ impl Format {
     }
 
     /// Whether [`decode`](crate::decode) can open it.
-    pub fn editable(self) -> bool {
+    pub fn is_editable(self) -> bool {
         match self {
             Self::Heic => cfg!(feature = "heic"),
             // No sound decoder under a permissive licence builds without a C toolchain yet.

@@ -1,21 +1,21 @@
 //! Lines, arrows and polygons.
 
-use super::{Layers, Spot, stroke};
+use super::{Layers, RelativePoint, stroke};
 use crate::paint::{Coverage, Point};
-use crate::{Color, ImagingError, Work};
+use crate::{Color, EditContext, ImagingError};
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Path {
-    pub kind: PathKind,
+pub struct LineAnnotation {
+    pub kind: LineKind,
     /// At least two.
-    pub points: Vec<Spot>,
+    pub points: Vec<RelativePoint>,
     pub color: Color,
     /// In thousandths of the picture's shorter side.
     pub thickness: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum PathKind {
+pub enum LineKind {
     Open,
     /// With a head at the last point.
     Arrow,
@@ -25,14 +25,14 @@ pub enum PathKind {
     },
 }
 
-impl Path {
-    pub const USUAL_THICKNESS: u32 = 8;
+impl LineAnnotation {
+    pub const DEFAULT_THICKNESS: u32 = 8;
 
-    pub(super) fn layers(&self, frame: (u32, u32), work: &Work) -> Result<Layers, ImagingError> {
+    pub(super) fn layers(&self, frame: (u32, u32), context: &EditContext) -> Result<Layers, ImagingError> {
         let (mut thickness, mut halo) = stroke(frame, self.thickness);
         let mut points: Vec<_> = self.points.iter().map(|spot| spot.on(frame)).collect();
         let mut head = None;
-        if self.kind == PathKind::Arrow
+        if self.kind == LineKind::Arrow
             && let [.., before, tip] = points[..]
         {
             let length = before.distance(tip);
@@ -45,23 +45,23 @@ impl Path {
             head = Some(whole.corners);
         }
         let radius = thickness / 2.0;
-        let closed = matches!(self.kind, PathKind::Closed { .. });
+        let closed = matches!(self.kind, LineKind::Closed { .. });
         let mut reached = points.clone();
         reached.extend(head.iter().flatten());
         let layer = |beyond: f32| -> Result<Coverage, ImagingError> {
             let mut layer = Coverage::around(&reached, radius + beyond, frame);
-            layer.path(&points, closed, radius + beyond, work)?;
+            layer.path(&points, closed, radius + beyond, context)?;
             if let Some(corners) = &head {
                 // Corners a little round look less like a fault of the picture.
-                layer.area(corners, work)?;
-                layer.path(corners, true, radius * HEAD_ROUNDING + beyond, work)?;
+                layer.area(corners, context)?;
+                layer.path(corners, true, radius * HEAD_ROUNDING + beyond, context)?;
             }
             Ok(layer)
         };
         let area = match self.kind {
-            PathKind::Closed { fill } if fill > 0.0 => {
+            LineKind::Closed { fill } if fill > 0.0 => {
                 let mut area = Coverage::around(&points, 0.0, frame);
-                area.area(&points, work)?;
+                area.area(&points, context)?;
                 Some((area, fill))
             }
             _ => None,

@@ -3,7 +3,7 @@
 use image::{DynamicImage, GenericImageView as _, Rgb, RgbImage, Rgba};
 use proptest::prelude::*;
 
-use super::looks::{any_picture, any_region};
+use super::adjustments::{any_picture, any_region};
 use crate::ops::*;
 use crate::*;
 
@@ -18,7 +18,7 @@ fn region(left: f64, top: f64, right: f64, bottom: f64) -> Region {
 }
 
 fn open(encoded: &Encoded) -> DynamicImage {
-    decode(&encoded.bytes, &Work::default()).unwrap().pixels().clone()
+    decode(&encoded.bytes, &EditContext::default()).unwrap().pixels().clone()
 }
 
 proptest! {
@@ -27,8 +27,8 @@ proptest! {
         picture in any_picture(), part in any_region(), back in any_picture(), canvas in (1..60u32, 1..60u32),
     ) {
         let (width, height) = (picture.width(), picture.height());
-        let layout = Layout::new((width, height), canvas);
-        let done = inlay(picture.clone(), back, &layout, part, &Work::default()).unwrap();
+        let layout = CanvasLayout::new((width, height), canvas);
+        let done = paste_region(picture.clone(), back, &layout, part, &EditContext::default()).unwrap();
         prop_assert_eq!((done.width(), done.height()), (width, height));
         prop_assert_eq!(done.has_alpha(), picture.has_alpha());
         let rect = part.to_pixels(width, height);
@@ -42,7 +42,7 @@ proptest! {
     fn a_picture_lies_within_its_canvas_and_so_does_every_part_of_it(
         width in 1..9000u32, height in 1..9000u32, part in any_region(),
     ) {
-        let layout = Layout::new((width, height), LANDSCAPE);
+        let layout = CanvasLayout::new((width, height), LANDSCAPE);
         let whole = layout.on_canvas(Region::FULL);
         let on = layout.on_canvas(part);
         prop_assert!(on.left() >= whole.left() && on.right() <= whole.right());
@@ -53,8 +53,9 @@ proptest! {
 #[test]
 fn the_part_is_new_in_its_middle_and_blends_at_its_edges_only() {
     let (old, new) = (plain(400, 300, [10, 10, 10]), plain(768, 512, [210, 110, 60]));
-    let layout = Layout::new((400, 300), LANDSCAPE);
-    let done = inlay(old, new, &layout, region(250.0, 200.0, 750.0, 1000.0), &Work::default()).unwrap();
+    let layout = CanvasLayout::new((400, 300), LANDSCAPE);
+    let done = paste_region(old, new, &layout, region(250.0, 200.0, 750.0, 1000.0), &EditContext::default())
+        .unwrap();
     let at = |x, y| done.pixels().get_pixel(x, y).0[0];
     assert_eq!(at(200, 180), 210);
     assert_eq!((at(99, 180), at(200, 59)), (10, 10), "just outside");
@@ -66,14 +67,15 @@ fn the_part_is_new_in_its_middle_and_blends_at_its_edges_only() {
 #[test]
 fn what_comes_back_lands_where_it_was_on_the_canvas() {
     // A square photo on a wide canvas: what is left and right of it is not part of the picture.
-    let layout = Layout::new((500, 500), LANDSCAPE);
+    let layout = CanvasLayout::new((500, 500), LANDSCAPE);
     let back = RgbImage::from_fn(1536, 1024, |x, _| match x {
         256..768 => Rgb([200, 0, 0]),
         768..1280 => Rgb([0, 200, 0]),
         _ => Rgb([0, 0, 200]),
     });
     let back = Picture::new(back.into(), Format::Png);
-    let done = inlay(plain(500, 500, [0; 3]), back, &layout, Region::FULL, &Work::default()).unwrap();
+    let done =
+        paste_region(plain(500, 500, [0; 3]), back, &layout, Region::FULL, &EditContext::default()).unwrap();
     for (x, color) in
         [(0, [200, 0, 0, 255]), (240, [200, 0, 0, 255]), (260, [0, 200, 0, 255]), (499, [0, 200, 0, 255])]
     {
@@ -84,15 +86,15 @@ fn what_comes_back_lands_where_it_was_on_the_canvas() {
 #[test]
 fn a_canvas_and_its_mask_have_the_same_size_and_the_mask_is_open_where_it_may_change() {
     let photo = plain(300, 300, [90, 80, 70]);
-    let layout = Layout::new((300, 300), LANDSCAPE);
-    let canvas = open(&lay_out(&photo, &layout, &Work::default()).unwrap());
+    let layout = CanvasLayout::new((300, 300), LANDSCAPE);
+    let canvas = open(&draw_on_canvas(&photo, &layout, &EditContext::default()).unwrap());
     assert_eq!(canvas.dimensions(), LANDSCAPE);
     assert_eq!(canvas.get_pixel(3, 3), Rgba([90, 80, 70, 255]), "drawn out, without a frame");
-    let mask = open(&mask(&layout, region(0.0, 0.0, 500.0, 1000.0)).unwrap());
-    assert_eq!((mask.dimensions(), mask.color().has_alpha()), (LANDSCAPE, true));
-    assert_eq!(mask.get_pixel(300, 500).0[3], 0);
+    let draw_mask = open(&draw_mask(&layout, region(0.0, 0.0, 500.0, 1000.0)).unwrap());
+    assert_eq!((draw_mask.dimensions(), draw_mask.color().has_alpha()), (LANDSCAPE, true));
+    assert_eq!(draw_mask.get_pixel(300, 500).0[3], 0);
     for outside in [(100, 500), (800, 500), (1400, 500)] {
-        assert_eq!(mask.get_pixel(outside.0, outside.1).0[3], 255, "{outside:?}");
+        assert_eq!(draw_mask.get_pixel(outside.0, outside.1).0[3], 255, "{outside:?}");
     }
 }
 
@@ -100,8 +102,9 @@ fn a_canvas_and_its_mask_have_the_same_size_and_the_mask_is_open_where_it_may_ch
 fn new_pixels_take_on_the_colours_of_the_original() {
     let wide = moxcms::ColorProfile::new_display_p3().encode().unwrap();
     let old = plain(40, 40, [30, 60, 90]).with_icc(Some(wide.clone()));
-    let layout = Layout::new((40, 40), (40, 40));
-    let done = inlay(old, plain(40, 40, [255, 0, 0]), &layout, Region::FULL, &Work::default()).unwrap();
+    let layout = CanvasLayout::new((40, 40), (40, 40));
+    let done = paste_region(old, plain(40, 40, [255, 0, 0]), &layout, Region::FULL, &EditContext::default())
+        .unwrap();
     assert_eq!(done.icc.as_deref(), Some(wide.as_slice()));
     let [r, g, b, _] = done.pixels().get_pixel(20, 20).0;
     assert!((225..245).contains(&r) && g > 40 && b > 20, "sRGB's red in Display P3, not {:?}", [r, g, b]);

@@ -3,7 +3,7 @@
 use crate::Format;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Motion {
+pub struct AnimationInfo {
     pub frames: u32,
     pub milliseconds: u64,
 }
@@ -12,8 +12,8 @@ pub struct Motion {
 const SHORTEST: u64 = 100;
 
 /// None for a still.
-pub(super) fn of(bytes: &[u8], format: Format) -> Option<Motion> {
-    let mut motion = Motion { frames: 0, milliseconds: 0 };
+pub(super) fn of(bytes: &[u8], format: Format) -> Option<AnimationInfo> {
+    let mut motion = AnimationInfo { frames: 0, milliseconds: 0 };
     // A file cut short still has the frames before the cut.
     let _ = match format {
         Format::Gif => gif(bytes, &mut motion),
@@ -24,14 +24,14 @@ pub(super) fn of(bytes: &[u8], format: Format) -> Option<Motion> {
     (motion.frames > 1).then_some(motion)
 }
 
-impl Motion {
+impl AnimationInfo {
     fn add(&mut self, milliseconds: u64) {
         self.frames = self.frames.saturating_add(1);
         self.milliseconds += if milliseconds <= 10 { SHORTEST } else { milliseconds };
     }
 }
 
-fn gif(bytes: &[u8], motion: &mut Motion) -> Option<()> {
+fn gif(bytes: &[u8], motion: &mut AnimationInfo) -> Option<()> {
     let table = |flags: u8| if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) };
     let mut at = 13 + table(*bytes.get(10)?);
     let mut delay = 0;
@@ -56,7 +56,7 @@ fn gif(bytes: &[u8], motion: &mut Motion) -> Option<()> {
     }
 }
 
-fn webp(bytes: &[u8], motion: &mut Motion) -> Option<()> {
+fn webp(bytes: &[u8], motion: &mut AnimationInfo) -> Option<()> {
     let mut rest = bytes.get(12..)?;
     loop {
         let length = u32::from_le_bytes(rest.get(4..8)?.try_into().ok()?) as usize;
@@ -68,7 +68,7 @@ fn webp(bytes: &[u8], motion: &mut Motion) -> Option<()> {
     }
 }
 
-fn png(bytes: &[u8], motion: &mut Motion) -> Option<()> {
+fn png(bytes: &[u8], motion: &mut AnimationInfo) -> Option<()> {
     let mut rest = bytes.get(8..)?;
     loop {
         let length = u32::from_be_bytes(rest.get(..4)?.try_into().ok()?) as usize;

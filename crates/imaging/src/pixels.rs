@@ -1,7 +1,7 @@
 //! Reaching the pixels of a part of a picture one by one, at any depth, and seeing them as brightness and colour.
 
 use super::picture::Sample;
-use super::{ImagingError, PixelRect, Work};
+use super::{EditContext, ImagingError, PixelRect};
 
 /// What each channel adds to the brightness people see (Rec. 709).
 pub(super) const LUMA: [f32; 3] = [0.2126, 0.7152, 0.0722];
@@ -47,12 +47,12 @@ pub(super) fn each_pixel<S: Sample, const N: usize>(
     samples: &mut [S],
     width: u32,
     part: PixelRect,
-    work: &Work,
+    context: &EditContext,
     mut change: impl FnMut(&mut [S; N], u32, u32),
 ) -> Result<(), ImagingError> {
     let rows = samples.chunks_exact_mut(width as usize * N);
     for (row, y) in rows.skip(part.y as usize).take(part.height as usize).zip(part.y..) {
-        work.go_on()?;
+        context.check_stopped()?;
         let pixels = row.as_chunks_mut::<N>().0.get_mut(part.x as usize..part.right() as usize);
         for (pixel, x) in pixels.unwrap_or_default().iter_mut().zip(part.x..) {
             change(pixel, x, y);

@@ -4,11 +4,12 @@
 use image::{Rgba, RgbaImage};
 
 use super::{Fit, ResizeTo, resize, resized};
-use crate::encode::png;
+use crate::codecs::encode_png;
 use crate::picture::{Sample, map_buffer};
-use crate::pixelwise::{each_pixel, mix, smooth_step};
-use crate::sources::with_alpha;
-use crate::{Encoded, Format, ImagingError, Picture, PixelRect, Region, Work, geometry, profile};
+use crate::pixels::{each_pixel, mix, smooth_step};
+use crate::{
+    EditContext, Encoded, Format, ImagingError, Picture, PixelRect, Region, color_profile, geometry,
+};
 
 /// How wide the soft edge inside the part is, of the part's shorter side; and in pixels at most.
 const FEATHER: f32 = 0.06;
@@ -16,12 +17,12 @@ const WIDEST_FEATHER: f32 = 24.0;
 
 /// Where a picture lies on a canvas of another shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
+pub struct CanvasLayout {
     canvas: (u32, u32),
     place: PixelRect,
 }
 
-impl Layout {
+impl CanvasLayout {
     /// As large as fits, in the middle.
     pub fn new(picture: (u32, u32), canvas: (u32, u32)) -> Self {
         let (width, height) = (f64::from(picture.0.max(1)), f64::from(picture.1.max(1)));
@@ -57,46 +58,50 @@ impl Layout {
 
 /// The picture on its canvas as a PNG. Its edges are drawn out over what it leaves free: a frame would invite a
 /// service to paint it away, and to move everything else with it.
-pub fn lay_out(picture: &Picture, layout: &Layout, work: &Work) -> Result<Encoded, ImagingError> {
-    let Layout { canvas, place } = *layout;
-    let fitted = with_alpha(resized(picture, stretched(place.width, place.height)?, work)?);
+pub fn draw_on_canvas(
+    picture: &Picture,
+    layout: &CanvasLayout,
+    context: &EditContext,
+) -> Result<Encoded, ImagingError> {
+    let CanvasLayout { canvas, place } = *layout;
+    let fitted = resized(picture, stretched(place.width, place.height)?, context)?.into_srgb_rgba8();
     let inside = |at: u32, start: u32, length: u32| at.saturating_sub(start).min(length - 1);
     let laid_out = RgbaImage::from_fn(canvas.0, canvas.1, |x, y| {
         *fitted.get_pixel(inside(x, place.x, place.width), inside(y, place.y, place.height))
     });
-    png(&Picture::new(laid_out.into(), Format::Png))
+    encode_png(&Picture::new(laid_out.into(), Format::Png))
 }
 
 /// A PNG of the canvas' size that is transparent where something may change.
-pub fn mask(layout: &Layout, part: Region) -> Result<Encoded, ImagingError> {
+pub fn draw_mask(layout: &CanvasLayout, part: Region) -> Result<Encoded, ImagingError> {
     let (width, height) = layout.canvas;
     let open = layout.on_canvas(part).to_pixels(width, height);
     let shade = |x, y| if open.contains(x, y) { Rgba([0, 0, 0, 0]) } else { Rgba([0, 0, 0, u8::MAX]) };
-    png(&Picture::new(RgbaImage::from_fn(width, height, shade).into(), Format::Png))
+    encode_png(&Picture::new(RgbaImage::from_fn(width, height, shade).into(), Format::Png))
 }
 
 /// The original with `part` of it taken from a canvas that came back. Outside of the part every pixel stays what it
 /// was; inside, an edge of a few pixels blends from one into the other.
-pub fn inlay(
+pub fn paste_region(
     original: Picture,
     canvas: Picture,
-    layout: &Layout,
+    layout: &CanvasLayout,
     part: Region,
-    work: &Work,
+    context: &EditContext,
 ) -> Result<Picture, ImagingError> {
     let original = original.into_color();
     let frame = (original.width(), original.height());
     let place = layout.within(canvas.width(), canvas.height());
-    let shown = geometry::cut(with_alpha(canvas).into(), place)?;
-    let shown = resize(Picture::new(shown, Format::Png), stretched(frame.0, frame.1)?, work)?;
+    let shown = geometry::cut(canvas.into_srgb_rgba8().into(), place)?;
+    let shown = resize(Picture::new(shown, Format::Png), stretched(frame.0, frame.1)?, context)?;
     // The new pixels move into the original's colours: the other way round, every old one would change.
-    let converted = original.icc.as_deref().and_then(|icc| profile::from_srgb(&shown.pixels, icc));
+    let converted = original.icc.as_deref().and_then(|icc| color_profile::from_srgb(&shown.pixels, icc));
     let new = converted.unwrap_or(shown.pixels).into_rgba8();
     let rect = part.to_pixels(frame.0, frame.1);
     original.try_map(|pixels| {
         map_buffer!(pixels, |buffer, N| {
             let mut buffer = buffer;
-            each_pixel::<_, N>(&mut buffer, frame.0, rect, work, |pixel, x, y| {
+            each_pixel::<_, N>(&mut buffer, frame.0, rect, context, |pixel, x, y| {
                 set(pixel, new.get_pixel(x, y), share(x, y, rect, frame));
             })?;
             Some(buffer)

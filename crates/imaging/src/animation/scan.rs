@@ -2,34 +2,35 @@
 
 /// What a file says of its film.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reel {
+pub(super) struct AnimationHeader {
     pub frames: u64,
     /// As the format counts them: 0 is for ever; a GIF that says nothing plays once.
-    pub rounds: Option<u16>,
+    pub loop_count: Option<u16>,
     pub lossless: bool,
 }
 
 #[cfg(test)]
-pub(super) fn gif(bytes: &[u8]) -> Option<Reel> {
-    gif_with_extent(bytes).map(|(reel, _)| reel)
+pub(super) fn gif(bytes: &[u8]) -> Option<AnimationHeader> {
+    gif_with_extent(bytes).map(|(header, _)| header)
 }
 
 /// Along with the right and bottom of the frame that reaches farthest.
-pub(super) fn gif_with_extent(bytes: &[u8]) -> Option<(Reel, (u32, u32))> {
+pub(super) fn gif_with_extent(bytes: &[u8]) -> Option<(AnimationHeader, (u32, u32))> {
     let mut extent = (0, 0);
-    let mut reel = Reel { frames: 0, rounds: None, lossless: true };
+    let mut header = AnimationHeader { frames: 0, loop_count: None, lossless: true };
     let mut rest = bytes.get(13 + color_table(*bytes.get(10)?)..)?;
     while let Some((&introducer, after)) = rest.split_first() {
         let blocks = match introducer {
             0x21 => {
                 let blocks = after.get(1..).unwrap_or_default();
                 if after.first() == Some(&0xFF) && blocks.get(1..12) == Some(b"NETSCAPE2.0") {
-                    reel.rounds = rounds(blocks.get(12..).unwrap_or_default()).or(reel.rounds);
+                    header.loop_count =
+                        loop_count(blocks.get(12..).unwrap_or_default()).or(header.loop_count);
                 }
                 blocks
             }
             0x2C => {
-                reel.frames += 1;
+                header.frames += 1;
                 let number = |at: usize| {
                     let bytes =
                         [after.get(at), after.get(at + 1)].map(|byte| byte.copied().unwrap_or_default());
@@ -45,10 +46,10 @@ pub(super) fn gif_with_extent(bytes: &[u8]) -> Option<(Reel, (u32, u32))> {
         let Some(next) = skip_blocks(blocks) else { break };
         rest = next;
     }
-    (reel.frames > 0).then_some((reel, extent))
+    (header.frames > 0).then_some((header, extent))
 }
 
-fn rounds(block: &[u8]) -> Option<u16> {
+fn loop_count(block: &[u8]) -> Option<u16> {
     match block {
         [3..=u8::MAX, 1, low, high, ..] => Some(u16::from_le_bytes([*low, *high])),
         _ => None,
@@ -69,20 +70,20 @@ fn skip_blocks(mut rest: &[u8]) -> Option<&[u8]> {
     }
 }
 
-pub(super) fn webp(bytes: &[u8]) -> Option<Reel> {
-    let mut reel = Reel { frames: 0, rounds: None, lossless: false };
+pub(super) fn webp(bytes: &[u8]) -> Option<AnimationHeader> {
+    let mut header = AnimationHeader { frames: 0, loop_count: None, lossless: false };
     for (name, body) in chunks(bytes.get(12..)?) {
         match name {
-            b"ANIM" => reel.rounds = Some(u16::from_le_bytes(body.get(4..6)?.try_into().ok()?)),
+            b"ANIM" => header.loop_count = Some(u16::from_le_bytes(body.get(4..6)?.try_into().ok()?)),
             b"ANMF" => {
-                reel.frames += 1;
+                header.frames += 1;
                 let parts = chunks(body.get(16..).unwrap_or_default());
-                reel.lossless |= parts.into_iter().any(|(name, _)| name == b"VP8L");
+                header.lossless |= parts.into_iter().any(|(name, _)| name == b"VP8L");
             }
             _ => {}
         }
     }
-    (reel.frames > 0).then_some(reel)
+    (header.frames > 0).then_some(header)
 }
 
 /// Names and bodies of the chunks that follow each other here; one that is cut short ends the walk.
@@ -108,9 +109,9 @@ mod tests {
 
     #[test]
     fn frames_are_counted_without_decoding_them() {
-        assert_eq!(gif(FILM).map(|reel| reel.frames), Some(42));
+        assert_eq!(gif(FILM).map(|header| header.frames), Some(42));
         assert_eq!(gif(&FILM[..13]), None);
-        assert!(gif(&FILM[..FILM.len() / 2]).is_some_and(|reel| reel.frames > 5 && reel.frames < 42));
+        assert!(gif(&FILM[..FILM.len() / 2]).is_some_and(|header| header.frames > 5 && header.frames < 42));
     }
 
     proptest! {

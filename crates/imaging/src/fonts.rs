@@ -7,9 +7,9 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use cosmic_text::fontdb::{Database, Source, Weight};
 use cosmic_text::{FontSystem, SwashCache};
 
-const BUNDLED: &[u8] = include_bytes!("../../../../assets/fonts/DejaVuSans-Bold.ttf");
-pub(super) const FAMILY: &str = "DejaVu Sans";
-pub(super) const WEIGHT: Weight = Weight::BOLD;
+const BUNDLED: &[u8] = include_bytes!("../../../assets/fonts/DejaVuSans-Bold.ttf");
+pub(crate) const FAMILY: &str = "DejaVu Sans";
+pub(crate) const WEIGHT: Weight = Weight::BOLD;
 
 static PLAIN: LazyLock<Fonts> = LazyLock::new(|| {
     let mut fonts = Database::new();
@@ -19,10 +19,10 @@ static PLAIN: LazyLock<Fonts> = LazyLock::new(|| {
 
 /// Cheap to clone; the default is the bundled font alone.
 #[derive(Clone)]
-pub struct Fonts(Arc<Mutex<Engine>>);
+pub struct Fonts(Arc<Mutex<FontEngine>>);
 
 /// Setting text needs both at once. Neither keeps drawn glyphs, so memory does not grow with what is written.
-pub(super) struct Engine {
+pub(crate) struct FontEngine {
     pub system: FontSystem,
     pub glyphs: SwashCache,
 }
@@ -48,7 +48,7 @@ impl fmt::Debug for Fonts {
 
 impl Fonts {
     /// The bundled font and these files, each with a name to call it by. Earlier fonts go first.
-    pub fn and(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Result<Self, FontError> {
+    pub fn with_files(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Result<Self, FontError> {
         let mut fonts = Database::new();
         fonts.load_font_source(Source::Binary(Arc::new(BUNDLED)));
         for (name, bytes) in files {
@@ -61,12 +61,12 @@ impl Fonts {
 
     fn over(fonts: Database) -> Self {
         let system = FontSystem::new_with_locale_and_db("en-US".to_owned(), fonts);
-        Self(Arc::new(Mutex::new(Engine { system, glyphs: SwashCache::new() })))
+        Self(Arc::new(Mutex::new(FontEngine { system, glyphs: SwashCache::new() })))
     }
 
     /// One at a time; what a panic left behind are caches at worst.
-    pub(super) fn with<T>(&self, work: impl FnOnce(&mut Engine) -> T) -> T {
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn with<T>(&self, context: impl FnOnce(&mut FontEngine) -> T) -> T {
+        context(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The text as it can be written: without characters that no font has, and without what cannot be seen.

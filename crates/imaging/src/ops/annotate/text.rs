@@ -3,27 +3,27 @@
 use image::{ImageBuffer, Pixel};
 use serde::Deserialize;
 
-use super::Spot;
-use crate::paint::{self, Form, Point};
+use super::RelativePoint;
+use crate::paint::{self, PaintShape, Point};
 use crate::picture::Sample;
-use crate::text::{Align, Block, Lines, Setting};
-use crate::{Color, PixelRect, Region, Work};
+use crate::text::{Align, Lines, TextBlock, TextStyle};
+use crate::{Color, EditContext, PixelRect, Region};
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Words {
+pub struct TextAnnotation {
     pub text: String,
-    pub place: Place,
+    pub position: TextPosition,
     /// Line height in thousandths of the picture's shorter side; less where the text would not fit.
     pub size: f64,
     pub color: Color,
-    pub backing: Backing,
+    pub backing: TextBacking,
     pub align: TextAlign,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Place {
+pub enum TextPosition {
     /// The text starts, is centred or ends here, as it is aligned; its middle is at this height.
-    At(Spot),
+    At(RelativePoint),
     /// In the middle of a region, wrapped to its width.
     In(Region),
 }
@@ -31,7 +31,7 @@ pub enum Place {
 /// What makes text readable on any background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Backing {
+pub enum TextBacking {
     #[default]
     Outline,
     Plate,
@@ -50,19 +50,19 @@ pub enum TextAlign {
 const LEGIBLE: f32 = 9.0;
 const PLATE_OPACITY: f32 = 0.72;
 
-impl Words {
-    pub const USUAL_SIZE: u32 = 50;
+impl TextAnnotation {
+    pub const DEFAULT_SIZE: u32 = 50;
 
-    pub(super) fn set(&self, frame: (u32, u32), work: &Work) -> Option<Set> {
+    pub(super) fn set(&self, frame: (u32, u32), context: &EditContext) -> Option<PlacedText> {
         let (width, height) = (frame.0 as f32, frame.1 as f32);
         let size = (self.size as f32 * width.min(height) / 1000.0).max(LEGIBLE).min(height);
         let padding = match self.backing {
-            Backing::Plate => ((size * 0.4).round(), (size * 0.2).round()),
-            Backing::Outline | Backing::None => ((size * 0.15).round(), 0.0),
+            TextBacking::Plate => ((size * 0.4).round(), (size * 0.2).round()),
+            TextBacking::Outline | TextBacking::None => ((size * 0.15).round(), 0.0),
         };
-        let bounds = match self.place {
-            Place::At(_) => PixelRect { x: 0, y: 0, width: frame.0, height: frame.1 },
-            Place::In(region) => region.to_pixels(frame.0, frame.1),
+        let bounds = match self.position {
+            TextPosition::At(_) => PixelRect { x: 0, y: 0, width: frame.0, height: frame.1 },
+            TextPosition::In(region) => region.to_pixels(frame.0, frame.1),
         };
         // A region too narrow for a few letters gets them all the same.
         let least = (LEGIBLE * 3.0).min(width);
@@ -75,25 +75,31 @@ impl Words {
             TextAlign::Center => Align::Center,
             TextAlign::Right => Align::Right,
         };
-        let edge = if self.backing == Backing::Outline { 0.07 } else { 0.0 };
-        let setting = Setting { size, room, lines: Lines::Wrapped, align, edge };
-        let block = Block::fitted(&work.fonts, &self.text, &setting, LEGIBLE)?;
+        let edge = if self.backing == TextBacking::Outline { 0.07 } else { 0.0 };
+        let setting = TextStyle { size, room, lines: Lines::Wrapped, align, edge };
+        let block = TextBlock::fitted(&context.fonts, &self.text, &setting, LEGIBLE)?;
         let padding = (padding.0.max(0.0) as u32, padding.1.max(0.0) as u32);
         let outer = (block.width() + 2 * padding.0, block.height() + 2 * padding.1);
         let (x, y) = self.corner(outer, bounds, frame);
         let bounds = PixelRect { x, y, width: outer.0.min(frame.0 - x), height: outer.1.min(frame.1 - y) };
-        let plate = (self.backing == Backing::Plate).then(|| (self.color.readable_on_top(), size * 0.22));
-        Some(Set { block: Some(block), at: (x + padding.0, y + padding.1), bounds, color: self.color, plate })
+        let plate = (self.backing == TextBacking::Plate).then(|| (self.color.readable_on_top(), size * 0.22));
+        Some(PlacedText {
+            block: Some(block),
+            at: (x + padding.0, y + padding.1),
+            bounds,
+            color: self.color,
+            plate,
+        })
     }
 
     /// The top left, as near to what was asked for as the frame allows.
     fn corner(&self, (width, height): (u32, u32), bounds: PixelRect, frame: (u32, u32)) -> (u32, u32) {
-        let (x, y) = match self.place {
-            Place::At(spot) => {
+        let (x, y) = match self.position {
+            TextPosition::At(spot) => {
                 let Point { x, y } = spot.on(frame);
                 (x, y)
             }
-            Place::In(_) => {
+            TextPosition::In(_) => {
                 let x = match self.align {
                     TextAlign::Left => bounds.x as f32,
                     TextAlign::Center => bounds.x as f32 + bounds.width as f32 / 2.0,
@@ -114,8 +120,8 @@ impl Words {
 }
 
 /// Text at its place.
-pub(super) struct Set {
-    block: Option<Block>,
+pub(super) struct PlacedText {
+    block: Option<TextBlock>,
     at: (u32, u32),
     bounds: PixelRect,
     color: Color,
@@ -123,8 +129,8 @@ pub(super) struct Set {
     plate: Option<(Color, f32)>,
 }
 
-impl Set {
-    pub fn centred(block: Option<Block>, middle: Point, color: Color, frame: (u32, u32)) -> Self {
+impl PlacedText {
+    pub fn centred(block: Option<TextBlock>, middle: Point, color: Color, frame: (u32, u32)) -> Self {
         let corner = |middle: f32, length: u32| (middle - length as f32 / 2.0).round() as u32;
         let size = block.as_ref().map_or((0, 0), |block| (block.width(), block.height()));
         let at = (corner(middle.x, size.0), corner(middle.y, size.1));
@@ -137,7 +143,7 @@ impl Set {
         P::Subpixel: Sample,
     {
         if let Some((color, radius)) = self.plate {
-            let form = Form::Rectangle { bounds: self.bounds.into(), radius };
+            let form = PaintShape::Rectangle { bounds: self.bounds.into(), radius };
             paint::fill(canvas, form, self.bounds, color, PLATE_OPACITY);
         }
         if let Some(block) = &self.block {

@@ -3,15 +3,15 @@
 
 use image::{ImageBuffer, Pixel};
 
-use super::{Mark, Shape};
-use crate::paint::{self, Form, HALO_OPACITY};
+use super::{HighlightShape, PlacedHighlight};
+use crate::paint::{self, HALO_OPACITY, PaintShape};
 use crate::picture::Sample;
-use crate::text::Block;
+use crate::text::TextBlock;
 use crate::{Color, PixelRect};
 
 /// A label's plate, at its place.
 pub(super) struct Plate<'a> {
-    label: &'a Block,
+    label: &'a TextBlock,
     bounds: PixelRect,
     halo: u32,
     color: Color,
@@ -24,11 +24,11 @@ impl Plate<'_> {
         ((size * 0.36).round().max(2.0), (size * 0.1).round().max(1.0))
     }
 
-    fn size(mark: &Mark, label: &Block) -> (u32, u32) {
+    fn size(highlight: &PlacedHighlight, label: &TextBlock) -> (u32, u32) {
         let (width, height) = (label.width(), label.height());
         let (beside, above) = Self::padding(height as f32);
-        let halo = 2 * mark.outline.halo;
-        if mark.round {
+        let halo = 2 * highlight.outline.halo;
+        if highlight.round {
             let around = (width + beside as u32).max(height + 2 * above as u32) + halo;
             return (around, around);
         }
@@ -46,7 +46,7 @@ impl Plate<'_> {
         } else {
             self.label.height() as f32 * 0.16 + self.halo as f32
         };
-        let edge = Form::Rectangle { bounds: self.bounds.into(), radius };
+        let edge = PaintShape::Rectangle { bounds: self.bounds.into(), radius };
         let face = edge.grow(-(self.halo as f32));
         paint::fill(canvas, edge, self.bounds, ink, HALO_OPACITY);
         paint::fill(canvas, face, self.bounds, self.color, 1.0);
@@ -56,36 +56,38 @@ impl Plate<'_> {
     }
 }
 
-pub(super) fn place<'a>(marks: &'a [Mark], frame: (u32, u32)) -> Vec<Plate<'a>> {
-    let mut plates: Vec<Plate<'a>> = Vec::new();
-    for (index, mark) in marks.iter().enumerate() {
-        let Some(label) = &mark.label else { continue };
+pub(super) fn place_labels<'a>(placed: &'a [PlacedHighlight], frame: (u32, u32)) -> Vec<Plate<'a>> {
+    let mut labels: Vec<Plate<'a>> = Vec::new();
+    for (index, highlight) in placed.iter().enumerate() {
+        let Some(label) = &highlight.label else { continue };
         let clutter = |spot: &PixelRect| {
-            let on_plates = plates.iter().filter(|plate| plate.bounds.intersects(spot)).count();
-            let others = marks.iter().enumerate().filter(|(other, _)| *other != index);
+            let on_plates = labels.iter().filter(|plate| plate.bounds.intersects(spot)).count();
+            let others = placed.iter().enumerate().filter(|(other, _)| *other != index);
             let on_marks = others.filter(|(_, other)| other.outer.intersects(spot)).count();
             10 * on_plates + on_marks
         };
-        let size = Plate::size(mark, label);
-        let spots = if mark.round { corners(mark, size, frame) } else { sides(mark, size, frame) };
+        let size = Plate::size(highlight, label);
+        let spots =
+            if highlight.round { corners(highlight, size, frame) } else { sides(highlight, size, frame) };
         if let Some(bounds) = spots.into_iter().min_by_key(clutter) {
-            let Mark { outline, round, .. } = mark;
-            plates.push(Plate { label, bounds, halo: outline.halo, color: outline.color, round: *round });
+            let PlacedHighlight { outline, round, .. } = highlight;
+            labels.push(Plate { label, bounds, halo: outline.halo, color: outline.color, round: *round });
         }
     }
-    plates
+    labels
 }
 
 /// Places for a number, the best first: on the corners of the outline, clockwise from the top left.
-fn corners(mark: &Mark, size: (u32, u32), frame: (u32, u32)) -> Vec<PixelRect> {
+fn corners(highlight: &PlacedHighlight, size: (u32, u32), frame: (u32, u32)) -> Vec<PixelRect> {
     // How far from the middle the corner is; an ellipse is nearer.
-    let reach = match mark.shape {
-        Shape::Ellipse => std::f32::consts::FRAC_1_SQRT_2,
-        Shape::Rectangle | Shape::Spotlight => 1.0,
+    let reach = match highlight.shape {
+        HighlightShape::Ellipse => std::f32::consts::FRAC_1_SQRT_2,
+        HighlightShape::Rectangle | HighlightShape::Spotlight => 1.0,
     };
     let middle = |start: u32, length: u32| start as f32 + length as f32 / 2.0;
-    let (x, y) = (middle(mark.inner.x, mark.inner.width), middle(mark.inner.y, mark.inner.height));
-    let (dx, dy) = (mark.inner.width as f32 / 2.0 * reach, mark.inner.height as f32 / 2.0 * reach);
+    let (x, y) =
+        (middle(highlight.inner.x, highlight.inner.width), middle(highlight.inner.y, highlight.inner.height));
+    let (dx, dy) = (highlight.inner.width as f32 / 2.0 * reach, highlight.inner.height as f32 / 2.0 * reach);
     let corner = |(right, down): (f32, f32)| {
         let at = |middle: f32, length: u32| (middle - length as f32 / 2.0).round().max(0.0) as u32;
         within((at(x + dx * right, size.0), at(y + dy * down, size.1)), size, frame)
@@ -95,24 +97,26 @@ fn corners(mark: &Mark, size: (u32, u32), frame: (u32, u32)) -> Vec<PixelRect> {
 
 /// Places for a plate, the best first: on top of the outline, below it, then within, each flush with the left edge
 /// or else the right one; in the middle of an ellipse, which has no edge there.
-fn sides(mark: &Mark, size: (u32, u32), frame: (u32, u32)) -> Vec<PixelRect> {
+fn sides(highlight: &PlacedHighlight, size: (u32, u32), frame: (u32, u32)) -> Vec<PixelRect> {
     let (width, height) = size;
     let lowest = frame.1.saturating_sub(height);
     let rows = [
-        mark.inner.y.checked_sub(height),
-        Some(mark.inner.bottom()),
-        Some(mark.outer.y),
-        mark.outer.bottom().checked_sub(height),
+        highlight.inner.y.checked_sub(height),
+        Some(highlight.inner.bottom()),
+        Some(highlight.outer.y),
+        highlight.outer.bottom().checked_sub(height),
     ];
-    let (left, right) = (mark.outer.x, mark.outer.right().saturating_sub(width));
-    let columns = match mark.shape {
-        Shape::Ellipse => [(mark.outer.x + mark.outer.width / 2).saturating_sub(width / 2), left],
-        Shape::Rectangle | Shape::Spotlight => [left, right],
+    let (left, right) = (highlight.outer.x, highlight.outer.right().saturating_sub(width));
+    let columns = match highlight.shape {
+        HighlightShape::Ellipse => {
+            [(highlight.outer.x + highlight.outer.width / 2).saturating_sub(width / 2), left]
+        }
+        HighlightShape::Rectangle | HighlightShape::Spotlight => [left, right],
     };
     let mut spots: Vec<_> =
         rows.into_iter().flatten().filter(|y| *y <= lowest).flat_map(|y| columns.map(|x| (x, y))).collect();
     if spots.is_empty() {
-        spots.push((mark.outer.x, mark.outer.y));
+        spots.push((highlight.outer.x, highlight.outer.y));
     }
     spots.into_iter().map(|spot| within(spot, size, frame)).collect()
 }

@@ -5,7 +5,7 @@ use image::metadata::Orientation;
 
 /// What a container's header says of the picture as stored, before its orientation is applied.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Stored {
+pub(crate) struct StoredImage {
     pub width: u32,
     pub height: u32,
     /// What a decoder may have to hold at once: more than the picture where a frame reaches beyond its canvas.
@@ -15,7 +15,7 @@ pub(crate) struct Stored {
     pub alpha: bool,
 }
 
-impl Stored {
+impl StoredImage {
     pub fn still(width: u32, height: u32) -> Self {
         Self {
             width,
@@ -34,7 +34,7 @@ pub(crate) fn exif_orientation(exif: &[u8]) -> Orientation {
     Orientation::from_exif_chunk(tiff).unwrap_or(Orientation::NoTransforms)
 }
 
-pub(crate) fn jpeg(bytes: &[u8]) -> Option<Stored> {
+pub(crate) fn jpeg(bytes: &[u8]) -> Option<StoredImage> {
     let mut rest = bytes.get(2..)?;
     let mut orientation = None;
     loop {
@@ -54,7 +54,7 @@ pub(crate) fn jpeg(bytes: &[u8]) -> Option<Stored> {
             0xD9 | 0xDA => return None,
             0xC4 | 0xC8 | 0xCC => {}
             0xC0..=0xCF => {
-                let mut stored = Stored::still(be16(body, 3)?.into(), be16(body, 1)?.into());
+                let mut stored = StoredImage::still(be16(body, 3)?.into(), be16(body, 1)?.into());
                 stored.orientation =
                     orientation.or_else(|| late_exif(&after[length..])).unwrap_or(stored.orientation);
                 return Some(stored);
@@ -82,13 +82,13 @@ fn late_exif(mut rest: &[u8]) -> Option<Orientation> {
     None
 }
 
-pub(crate) fn png(bytes: &[u8]) -> Option<Stored> {
+pub(crate) fn png(bytes: &[u8]) -> Option<StoredImage> {
     let mut rest = bytes.get(8..)?;
     let mut stored = None;
     while let Some((name, body, after)) = png_chunk(rest) {
         match (name, &mut stored) {
             (b"IHDR", None) => {
-                let mut header = Stored::still(be32(body, 0)?, be32(body, 4)?);
+                let mut header = StoredImage::still(be32(body, 0)?, be32(body, 4)?);
                 header.alpha = matches!(body.get(9)?, 4 | 6);
                 stored = Some(header);
             }
@@ -112,8 +112,8 @@ fn png_chunk(rest: &[u8]) -> Option<(&[u8; 4], &[u8], &[u8])> {
     Some((name, body, rest.get(8 + length + 4..).unwrap_or_default()))
 }
 
-pub(crate) fn gif(bytes: &[u8]) -> Option<Stored> {
-    let mut stored = Stored::still(le16(bytes, 6)?.into(), le16(bytes, 8)?.into());
+pub(crate) fn gif(bytes: &[u8]) -> Option<StoredImage> {
+    let mut stored = StoredImage::still(le16(bytes, 6)?.into(), le16(bytes, 8)?.into());
     // Our decoder always yields alpha for GIF, whether or not a colour is marked transparent.
     stored.alpha = true;
     stored.animated = walk_gif(bytes, &mut stored.extent).unwrap_or(0) > 1;
@@ -156,17 +156,17 @@ fn color_table(flags: u8) -> usize {
 
 /// HEIC and AVIF: the largest image the property list describes (others are tiles and thumbnails), turned if a
 /// rotation is among the properties.
-pub(crate) fn iso_media(bytes: &[u8]) -> Option<Stored> {
+pub(crate) fn iso_media(bytes: &[u8]) -> Option<StoredImage> {
     let meta = iso_child(bytes, b"meta")?.get(4..)?;
     let mut properties = iso_child(iso_child(meta, b"iprp")?, b"ipco")?;
-    let mut stored: Option<Stored> = None;
+    let mut stored: Option<StoredImage> = None;
     let mut orientation = Orientation::NoTransforms;
     let mut alpha = false;
     while let Some((name, body, after)) = iso_box(properties) {
         match name {
             b"ispe" => {
-                let found = Stored::still(be32(body, 4)?, be32(body, 8)?);
-                let area = |s: &Stored| u64::from(s.width) * u64::from(s.height);
+                let found = StoredImage::still(be32(body, 4)?, be32(body, 8)?);
+                let area = |s: &StoredImage| u64::from(s.width) * u64::from(s.height);
                 if stored.as_ref().is_none_or(|s| area(s) < area(&found)) {
                     stored = Some(found);
                 }
@@ -186,7 +186,7 @@ pub(crate) fn iso_media(bytes: &[u8]) -> Option<Stored> {
         properties = after;
     }
     let brand = bytes.get(8..12)?;
-    stored.map(|s| Stored { orientation, alpha, animated: brand == b"avis" || brand == b"hevc", ..s })
+    stored.map(|s| StoredImage { orientation, alpha, animated: brand == b"avis" || brand == b"hevc", ..s })
 }
 
 fn iso_child<'a>(mut within: &'a [u8], wanted: &[u8; 4]) -> Option<&'a [u8]> {
@@ -237,7 +237,7 @@ mod tests {
 
         #[test]
         fn a_real_file_cut_or_bent_anywhere_is_walked_without_panic(at in 0usize..6000, byte in any::<u8>()) {
-            type Walk = fn(&[u8]) -> Option<Stored>;
+            type Walk = fn(&[u8]) -> Option<StoredImage>;
             let files: [(&[u8], Walk); 4] = [
                 (include_bytes!("../../../../tests/images/jpeg_gray.jpg"), jpeg),
                 (include_bytes!("../../../../tests/images/png_16bit_gray_trns.png"), png),

@@ -2,9 +2,9 @@
 
 use image::{ImageBuffer, Pixel};
 
-use super::{Mark, Shape};
+use super::{HighlightShape, PlacedHighlight};
 use crate::picture::Sample;
-use crate::{ImagingError, Work};
+use crate::{EditContext, ImagingError};
 
 /// How bright the surroundings of a spotlight stay.
 const SHADE: f32 = 0.32;
@@ -29,46 +29,52 @@ impl Dim for u16 {
 }
 
 /// Darkens what no spotlight shines on; does nothing without spotlights.
-pub(super) fn shade<P: Pixel>(
+pub(super) fn darken_surroundings<P: Pixel>(
     canvas: &mut ImageBuffer<P, Vec<P::Subpixel>>,
-    marks: &[Mark],
-    work: &Work,
+    placed: &[PlacedHighlight],
+    context: &EditContext,
 ) -> Result<(), ImagingError>
 where
     P::Subpixel: Dim,
 {
-    let lit: Vec<_> = marks.iter().filter(|mark| mark.shape == Shape::Spotlight).collect();
+    let lit: Vec<_> =
+        placed.iter().filter(|highlight| highlight.shape == HighlightShape::Spotlight).collect();
     if lit.is_empty() {
         return Ok(());
     }
     let channels = usize::from(P::CHANNEL_COUNT);
     let width = canvas.width();
     for (y, row) in (0..).zip(canvas.chunks_exact_mut((width as usize * channels).max(1))) {
-        work.go_on()?;
-        let near: Vec<_> =
-            lit.iter().filter(|mark| (mark.outer.y..mark.outer.bottom()).contains(&y)).collect();
-        let hollow = |mark: &Mark| mark.outline.inner.hollow(y).unwrap_or((mark.outer.x, mark.outer.x));
+        context.check_stopped()?;
+        let near: Vec<_> = lit
+            .iter()
+            .filter(|highlight| (highlight.outer.y..highlight.outer.bottom()).contains(&y))
+            .collect();
+        let hollow = |highlight: &PlacedHighlight| {
+            highlight.outline.inner.hollow(y).unwrap_or((highlight.outer.x, highlight.outer.x))
+        };
         // Between these columns a row is all dark, all bright, or an edge.
         let mut turns = vec![0, width];
-        turns.extend(near.iter().flat_map(|mark| {
-            let (from, to) = hollow(mark);
-            [mark.outer.x, from, to, mark.outer.right()]
+        turns.extend(near.iter().flat_map(|highlight| {
+            let (from, to) = hollow(highlight);
+            [highlight.outer.x, from, to, highlight.outer.right()]
         }));
         turns.retain(|turn| *turn <= width);
         turns.sort_unstable();
         for piece in turns.windows(2) {
             let (from, to) = (piece[0], piece[1]);
             let inside = |(start, end): (u32, u32)| start <= from && to <= end;
-            if from == to || near.iter().any(|mark| inside(hollow(mark))) {
+            if from == to || near.iter().any(|highlight| inside(hollow(highlight))) {
                 continue;
             }
             let samples = &mut row[from as usize * channels..to as usize * channels];
-            if !near.iter().any(|mark| inside((mark.outer.x, mark.outer.right()))) {
+            if !near.iter().any(|highlight| inside((highlight.outer.x, highlight.outer.right()))) {
                 darken::<P>(samples);
                 continue;
             }
             for (x, pixel) in (from..).zip(samples.chunks_exact_mut(channels)) {
-                let light = near.iter().map(|mark| mark.outline.inner.coverage(x, y)).fold(0.0, f32::max);
+                let light =
+                    near.iter().map(|highlight| highlight.outline.inner.coverage(x, y)).fold(0.0, f32::max);
                 for sample in pixel.iter_mut().take(3).filter(|_| light < 1.0) {
                     *sample = P::Subpixel::from_unit(sample.to_unit() * (SHADE + (1.0 - SHADE) * light));
                 }

@@ -2,13 +2,13 @@
 
 use image::metadata::Orientation;
 
-use crate::decode::{decode, decode_top};
-use crate::ops::{CropTo, crop};
-use crate::probe::read_header;
-use crate::{Format, ImagingError, Picture, Work, geometry};
+use super::{CropTo, crop};
+use crate::codecs::decode_top;
+use crate::file::read_header;
+use crate::{EditContext, Format, ImagingError, Picture, decode, geometry};
 
 /// The same as decoding and cropping, without the rows below the crop.
-pub fn crop_file(bytes: &[u8], to: CropTo, work: &Work) -> Result<Picture, ImagingError> {
+pub fn crop_file(bytes: &[u8], to: CropTo, context: &EditContext) -> Result<Picture, ImagingError> {
     let (format, stored) = read_header(bytes)?;
     let rect = match stored.orientation {
         Orientation::NoTransforms if format == Format::Jpeg => to.rect(stored.width, stored.height),
@@ -16,10 +16,10 @@ pub fn crop_file(bytes: &[u8], to: CropTo, work: &Work) -> Result<Picture, Imagi
     };
     match rect {
         Some(rect) => {
-            let top = decode_top(bytes, rect.bottom(), work)?;
+            let top = decode_top(bytes, rect.bottom(), context)?;
             top.try_map(|pixels| geometry::cut(pixels, rect))
         }
-        None => crop(decode(bytes, work)?, to, work),
+        None => crop(decode(bytes, context)?, to, context),
     }
 }
 
@@ -27,25 +27,25 @@ pub fn crop_file(bytes: &[u8], to: CropTo, work: &Work) -> Result<Picture, Imagi
 mod tests {
     use super::*;
     use crate::Region;
-    use crate::ops::{Around, Tolerance};
+    use crate::ops::{CropCenter, TrimTolerance};
 
     #[test]
     fn a_crop_from_the_file_is_the_crop_of_the_picture() {
         let region = |top, bottom| CropTo::Region(Region::new(100.0, top, 300.0, bottom).unwrap());
-        let square = CropTo::Aspect { aspect: "square".parse().unwrap(), around: Around::default() };
-        let work = Work::default();
+        let square = CropTo::Aspect { aspect: "square".parse().unwrap(), center: CropCenter::default() };
+        let context = EditContext::default();
         for name in ["photo_flower.jpg", "exif_landscape_6.jpg", "photo_chelsea.png", "jpeg_gray.jpg"] {
             let bytes =
                 std::fs::read(format!("{}/../../tests/images/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
             for to in [region(0.0, 50.0), region(400.0, 500.0), region(900.0, 1000.0), square] {
                 let (direct, usual) =
-                    (crop_file(&bytes, to, &work), crop(decode(&bytes, &work).unwrap(), to, &work));
+                    (crop_file(&bytes, to, &context), crop(decode(&bytes, &context).unwrap(), to, &context));
                 assert_eq!(direct.unwrap().pixels(), usual.unwrap().pixels(), "{name} {to:?}");
             }
-            let trim = CropTo::Trim(Tolerance::default());
+            let trim = CropTo::Trim(TrimTolerance::default());
             assert_eq!(
-                crop_file(&bytes, trim, &work).map(|picture| picture.width()),
-                crop(decode(&bytes, &work).unwrap(), trim, &work).map(|picture| picture.width())
+                crop_file(&bytes, trim, &context).map(|picture| picture.width()),
+                crop(decode(&bytes, &context).unwrap(), trim, &context).map(|picture| picture.width())
             );
         }
     }

@@ -1,7 +1,7 @@
 //! How a picture was compressed when it came, so that what is made of it loses little more and grows little.
 
+use super::jpeg_segments::{QUANTISATION, SCAN, segments};
 use crate::Format;
-use crate::segments::{QUANTISATION, SCAN, segments};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compression {
@@ -31,12 +31,12 @@ impl Compression {
         match format {
             Format::Jpeg => jpeg_traits(bytes).map_or(Self::Lossy, Self::Jpeg),
             Format::WebP if is_lossless_webp(bytes) => Self::Lossless,
-            other => Self::usual(other),
+            other => Self::expected(other),
         }
     }
 
     /// What is to be expected of a format.
-    pub fn usual(format: Format) -> Self {
+    pub fn expected(format: Format) -> Self {
         match format {
             Format::Jpeg | Format::WebP | Format::Heic | Format::Avif => Self::Lossy,
             Format::Png | Format::Gif | Format::Bmp | Format::Tiff => Self::Lossless,
