@@ -70,7 +70,7 @@ pub async fn printed(
     let mut printed = Vec::new();
     let mut lost = Vec::new();
     for file in outputs {
-        if file.is_printed() {
+        if file.is_stored() {
             printed.push(file);
             continue;
         }
@@ -145,7 +145,7 @@ fn on_the_way(from: AttachmentId, to: AttachmentId, known: &[Attachment]) -> Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{AttachmentSource, Conversation};
+    use crate::domain::{AttachmentSource, Content, Conversation};
     use chrono::Utc;
 
     fn file(parents: &[AttachmentId]) -> Attachment {
@@ -153,17 +153,15 @@ mod tests {
             attachment_id: AttachmentId::new(),
             conversation: Conversation::telegram(1),
             source: AttachmentSource::Tool,
-            sha256: String::new(),
             mime_type: "image/png".into(),
             filename: "a.png".into(),
             description: None,
             size: 1,
             width: Some(1),
             height: Some(1),
-            object_key: String::new(),
+            content: Content::stored("none", "none"),
             created_at: Utc::now(),
             parents: parents.to_vec(),
-            recipe: None,
         }
     }
 

@@ -38,7 +38,7 @@ async fn generated_by(store: &Store, file: &Attachment) -> Result<Vec<(Generated
     let mut seen: HashSet<AttachmentId> = HashSet::from([file.attachment_id]);
     let mut generation = vec![file.clone()];
     while !generation.is_empty() && seen.len() < MOST_ANCESTORS {
-        let recipes = generation.iter().filter_map(|file| file.recipe.as_ref());
+        let recipes = generation.iter().filter_map(Attachment::recipe);
         found.extend(recipes.filter_map(Generated::by).map(|(how, model)| (how, model.to_owned())));
         let parents = generation.iter().flat_map(|file| file.parents.iter().copied());
         let parents: Vec<_> = parents.filter(|id| seen.insert(*id)).collect();

@@ -12,7 +12,7 @@ pub use words::{age, size};
 
 use crate::{
     access::Scope,
-    domain::{Attachment, AttachmentId, AttachmentSource, Conversation, Recipe},
+    domain::{Attachment, AttachmentId, AttachmentSource, Content, Conversation, Recipe},
     store::{Store, StoreError},
 };
 use bytes::Bytes;
@@ -79,6 +79,16 @@ pub struct NewPicture {
     pub recipe: Recipe,
 }
 
+/// Stored bytes and what they turned out to be.
+struct Blob {
+    object_key: String,
+    sha256: String,
+    mime_type: &'static str,
+    size: i64,
+    width: Option<i64>,
+    height: Option<i64>,
+}
+
 impl NewFile {
     pub fn from_person(bytes: Bytes, filename: Option<String>) -> Self {
         let source = AttachmentSource::User;
@@ -104,30 +114,34 @@ impl Attachments {
         self.limits
     }
 
-    /// Puts the bytes into the object store and says what they are. The row is the caller's to add, in the
-    /// transaction that makes the file part of the conversation.
+    /// Stores the bytes and returns the attachment. The caller adds its row, in the transaction that makes the file part of
+    /// the conversation.
     pub async fn keep(&self, scope: &Scope, file: NewFile) -> Result<Attachment, AttachmentError> {
-        let promise = Attachment {
-            attachment_id: AttachmentId::new(),
-            conversation: scope.conversation().clone(),
+        let (attachment_id, conversation) = (AttachmentId::new(), scope.conversation().clone());
+        let filename = file.filename.as_deref().map(clean_name).unwrap_or_default();
+        let blob = self.put_blob(attachment_id, &conversation, &filename, file.bytes).await?;
+        Ok(Attachment {
+            attachment_id,
+            conversation,
             source: file.source,
-            filename: file.filename.as_deref().map(clean_name).unwrap_or_default(),
-            mime_type: String::new(),
+            filename: if filename.is_empty() { default_name(blob.mime_type) } else { filename },
+            mime_type: blob.mime_type.to_owned(),
             description: file.description,
-            size: 0,
-            width: None,
-            height: None,
-            object_key: String::new(),
-            sha256: String::new(),
+            size: blob.size,
+            width: blob.width,
+            height: blob.height,
+            content: Content::Stored {
+                object_key: blob.object_key,
+                sha256: blob.sha256,
+                recipe: file.recipe,
+            },
             created_at: Utc::now(),
             parents: file.parents,
-            recipe: file.recipe,
-        };
-        self.fulfil(&promise, file.bytes).await
+        })
     }
 
-    /// A picture that is not a file yet. Its recipe makes it one as soon as somebody needs it.
-    pub fn promise(&self, scope: &Scope, picture: NewPicture) -> Attachment {
+    /// A picture that is only a recipe so far. Adds nothing to the object store.
+    pub fn new_unrendered(&self, scope: &Scope, picture: NewPicture) -> Attachment {
         Attachment {
             attachment_id: AttachmentId::new(),
             conversation: scope.conversation().clone(),
@@ -138,39 +152,57 @@ impl Attachments {
             size: 0,
             width: Some(picture.width.into()),
             height: Some(picture.height.into()),
-            object_key: String::new(),
-            sha256: String::new(),
+            content: Content::Recipe(picture.recipe),
             created_at: Utc::now(),
             parents: vec![picture.parent],
-            recipe: Some(picture.recipe),
         }
     }
 
-    /// Puts the bytes of a promised file into the object store, and says what they are.
-    pub async fn fulfil(&self, promise: &Attachment, bytes: Bytes) -> Result<Attachment, AttachmentError> {
+    /// Stores the rendered bytes of a picture that was only a recipe. The caller updates its row.
+    pub async fn keep_rendered(
+        &self,
+        picture: &Attachment,
+        bytes: Bytes,
+    ) -> Result<Attachment, AttachmentError> {
+        let blob =
+            self.put_blob(picture.attachment_id, &picture.conversation, &picture.filename, bytes).await?;
+        let recipe = picture.recipe().cloned();
+        Ok(Attachment {
+            mime_type: blob.mime_type.to_owned(),
+            size: blob.size,
+            width: blob.width,
+            height: blob.height,
+            content: Content::Stored { object_key: blob.object_key, sha256: blob.sha256, recipe },
+            ..picture.clone()
+        })
+    }
+
+    async fn put_blob(
+        &self,
+        id: AttachmentId,
+        place: &Conversation,
+        filename: &str,
+        bytes: Bytes,
+    ) -> Result<Blob, AttachmentError> {
         let size = bytes.len() as u64;
-        let named = Some(promise.filename.as_str()).filter(|name| !name.is_empty());
-        let called = named.unwrap_or("the file");
+        let filename = Some(filename).filter(|name| !name.is_empty());
+        let name_in_errors = filename.unwrap_or("the file");
         if size == 0 {
-            return Err(AttachmentError::Empty { filename: called.to_owned() });
+            return Err(AttachmentError::Empty { filename: name_in_errors.to_owned() });
         }
-        self.check_room(&promise.conversation, called, size).await?;
+        self.check_room(place, name_in_errors, size).await?;
         let sha256: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        let mime_type = mime::sniff_mime(&bytes, named);
+        let mime_type = mime::sniff_mime(&bytes, filename);
         let shape = imaging::probe(&bytes).ok();
         let object_key = format!("sha256/{}/{sha256}", &sha256[..2]);
-        self.arrivals
-            .arrive(&object_key, promise.attachment_id, self.objects.put(&object_key, bytes))
-            .await?;
-        Ok(Attachment {
-            filename: named.map_or_else(|| default_name(mime_type), str::to_owned),
-            mime_type: mime_type.to_owned(),
+        self.arrivals.arrive(&object_key, id, self.objects.put(&object_key, bytes)).await?;
+        Ok(Blob {
+            object_key,
+            sha256,
+            mime_type,
             size: size as i64,
             width: shape.as_ref().map(|probe| i64::from(probe.width)),
             height: shape.as_ref().map(|probe| i64::from(probe.height)),
-            object_key,
-            sha256,
-            ..promise.clone()
         })
     }
 
@@ -195,9 +227,9 @@ impl Attachments {
                 conversation: scope.conversation().clone(),
                 ..file
             };
-            if own.is_printed() {
-                let there = self.objects.check_there(&own.object_key);
-                self.arrivals.arrive(&own.object_key, own.attachment_id, there).await?;
+            if let Some(object_key) = own.object_key() {
+                let exists = self.objects.check_there(object_key);
+                self.arrivals.arrive(object_key, own.attachment_id, exists).await?;
             }
             adopted.push(own);
         }
@@ -230,18 +262,20 @@ impl Attachments {
         self.store.attachment(scope.conversation(), id).await?.ok_or(AttachmentError::Unknown(id))
     }
 
-    /// The full bytes of a file.
+    /// The full bytes of a stored file.
     pub async fn bytes(&self, attachment: &Attachment) -> Result<Bytes, AttachmentError> {
-        self.stored_bytes(&attachment.object_key).await
+        self.stored_bytes(attachment.object_key().ok_or(ObjectError::Missing)?).await
     }
 
-    /// A part of a file.
+    /// A byte range of a stored file.
     pub async fn part(&self, attachment: &Attachment, range: Range<u64>) -> Result<Bytes, AttachmentError> {
-        Ok(self.objects.get_part(&attachment.object_key, range).await?)
+        let object_key = attachment.object_key().ok_or(ObjectError::Missing)?;
+        Ok(self.objects.get_part(object_key, range).await?)
     }
 
-    /// A small view of a picture that was kept before.
-    pub async fn kept_view(&self, sha256: &str, size: u32) -> Result<Option<Bytes>, AttachmentError> {
+    /// The stored thumbnail of a picture, if there is one.
+    pub async fn kept_view(&self, file: &Attachment, size: u32) -> Result<Option<Bytes>, AttachmentError> {
+        let Some(sha256) = file.sha256() else { return Ok(None) };
         match self.objects.get(&view_key(sha256, size)).await {
             Ok(bytes) => Ok(Some(bytes)),
             Err(ObjectError::Missing) => Ok(None),
@@ -249,11 +283,12 @@ impl Attachments {
         }
     }
 
-    /// Keeps a small view, beside the file it is of: it goes with it.
+    /// Stores a thumbnail beside its file. Deleting the file deletes it.
     pub async fn keep_view(&self, file: &Attachment, size: u32, bytes: Bytes) -> Result<(), AttachmentError> {
+        let Content::Stored { object_key, sha256, .. } = &file.content else { return Ok(()) };
         let _coming_in = self.arrivals.come_in().await;
-        if self.store.object_in_use(&file.object_key).await? {
-            self.objects.put(&view_key(&file.sha256, size), bytes).await?;
+        if self.store.object_in_use(object_key).await? {
+            self.objects.put(&view_key(sha256, size), bytes).await?;
         }
         Ok(())
     }

@@ -150,8 +150,8 @@ mod tests {
     use super::*;
     use crate::{
         domain::{
-            Attachment, AttachmentId, AttachmentSource, Conversation, MessageId, NewMessage, SessionId,
-            ToolCall, TurnId,
+            Attachment, AttachmentId, AttachmentSource, Content, Conversation, MessageId, NewMessage,
+            SessionId, ToolCall, TurnId,
         },
         providers::ShownFile,
     };
@@ -259,17 +259,15 @@ mod tests {
             attachment_id: AttachmentId(Uuid::nil()),
             conversation: Conversation::telegram(1),
             source: AttachmentSource::User,
-            sha256: String::new(),
             mime_type: "image/jpeg".into(),
             filename: "image.jpg".into(),
             description: None,
             size: 1,
             width: None,
             height: None,
-            object_key: String::new(),
+            content: Content::stored("none", "none"),
             created_at: chrono::DateTime::UNIX_EPOCH,
             parents: Vec::new(),
-            recipe: None,
         })
     }
 

@@ -82,7 +82,7 @@ fn earlier(scene: &Scene) -> Vec<&Attachment> {
         return Vec::new();
     }
     let files = scene.thread_files.iter();
-    let mut earlier: Vec<_> = files.clone().filter(|file| file.is_image() && file.is_printed()).collect();
+    let mut earlier: Vec<_> = files.clone().filter(|file| file.is_image() && file.is_stored()).collect();
     if sent.is_empty() && replied.is_empty() {
         // A question after an answer about a PDF is still about it.
         earlier.extend(files.filter(|file| !file.is_image()).take(1));
@@ -93,7 +93,7 @@ fn earlier(scene: &Scene) -> Vec<&Attachment> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{AttachmentId, AttachmentSource, Conversation};
+    use crate::domain::{AttachmentId, AttachmentSource, Content, Conversation, Recipe};
     use uuid::Uuid;
 
     const PICTURE: &str = "image/jpeg";
@@ -104,17 +104,15 @@ mod tests {
             attachment_id: AttachmentId(Uuid::from_u128(number)),
             conversation: Conversation::telegram(1),
             source: AttachmentSource::User,
-            sha256: String::new(),
             mime_type: mime.into(),
             filename: "a".into(),
             description: None,
             size: 1,
             width: None,
             height: None,
-            object_key: "sha256/a".into(),
+            content: Content::stored("sha256/a", "none"),
             created_at: chrono::DateTime::UNIX_EPOCH,
             parents: Vec::new(),
-            recipe: None,
         }
     }
 
@@ -174,7 +172,8 @@ mod tests {
 
     #[test]
     fn a_step_on_the_way_to_another_picture_is_not_made_again_to_be_seen() {
-        let step = Attachment { object_key: String::new(), ..file(2, PICTURE) };
+        let recipe = Recipe { tool: "crop_image".into(), arguments: serde_json::Value::Null };
+        let step = Attachment { content: Content::Recipe(recipe), ..file(2, PICTURE) };
         let thread = vec![file(3, PICTURE), step.clone(), file(1, PICTURE)];
         assert_eq!(seen(&scene(Focus::default(), thread.clone())), [3, 1]);
         let pointed = Focus { replied: vec![step], ..Focus::default() };

@@ -1,4 +1,4 @@
-//! A stored file: whose it is, what its bytes are, and how it came to be.
+//! An attachment: a file or picture of one conversation. It is either stored, or a recipe that has not been rendered yet.
 
 use super::{AttachmentId, Conversation};
 use chrono::{DateTime, Utc};
@@ -9,11 +9,27 @@ text_enum! {
     AttachmentSource "a source" { User = "user", Tool = "tool" }
 }
 
-/// How an output was made from its parents: enough to make it again.
+/// The tool call that made an output from its parents. Running it again makes the same output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recipe {
     pub tool: String,
     pub arguments: Value,
+}
+
+/// Where the bytes of an attachment are.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// In the object store. A file that a tool made keeps its recipe.
+    Stored { object_key: String, sha256: String, recipe: Option<Recipe> },
+    /// Nowhere yet: an intermediate picture of a chain of edits is rendered when it is first needed.
+    Recipe(Recipe),
+}
+
+impl Content {
+    /// A stored file that no tool made.
+    pub fn stored(object_key: impl Into<String>, sha256: impl Into<String>) -> Self {
+        Self::Stored { object_key: object_key.into(), sha256: sha256.into(), recipe: None }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -21,29 +37,57 @@ pub struct Attachment {
     pub attachment_id: AttachmentId,
     pub conversation: Conversation,
     pub source: AttachmentSource,
-    pub sha256: String,
-    /// From the bytes, never from the name.
+    /// Detected from the bytes, never from the name.
     pub mime_type: String,
     pub filename: String,
     pub description: Option<String>,
+    /// In bytes; 0 until it is stored.
     pub size: i64,
-    /// Upright, and only for pictures.
+    /// Of the upright picture; none for other files.
     pub width: Option<i64>,
     pub height: Option<i64>,
-    pub object_key: String,
+    pub content: Content,
     pub created_at: DateTime<Utc>,
     pub parents: Vec<AttachmentId>,
-    pub recipe: Option<Recipe>,
 }
 
 impl Attachment {
-    /// Whether there is a file behind it. Until somebody needs one, a picture in the middle of a chain of edits is
-    /// only its recipe.
-    pub fn is_printed(&self) -> bool {
-        !self.object_key.is_empty()
+    pub fn is_stored(&self) -> bool {
+        matches!(self.content, Content::Stored { .. })
     }
 
     pub fn is_image(&self) -> bool {
         self.mime_type.starts_with("image/")
+    }
+
+    /// None until it is stored.
+    pub fn object_key(&self) -> Option<&str> {
+        match &self.content {
+            Content::Stored { object_key, .. } => Some(object_key),
+            Content::Recipe(_) => None,
+        }
+    }
+
+    /// None until it is stored.
+    pub fn sha256(&self) -> Option<&str> {
+        match &self.content {
+            Content::Stored { sha256, .. } => Some(sha256),
+            Content::Recipe(_) => None,
+        }
+    }
+
+    /// None for files that people sent.
+    pub fn recipe(&self) -> Option<&Recipe> {
+        match &self.content {
+            Content::Stored { recipe, .. } => recipe.as_ref(),
+            Content::Recipe(recipe) => Some(recipe),
+        }
+    }
+
+    pub fn recipe_mut(&mut self) -> Option<&mut Recipe> {
+        match &mut self.content {
+            Content::Stored { recipe, .. } => recipe.as_mut(),
+            Content::Recipe(recipe) => Some(recipe),
+        }
     }
 }

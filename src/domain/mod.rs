@@ -15,7 +15,7 @@ mod turn;
 
 pub use annotation::{Flaw, Reference, Target};
 pub use answer::{Answer, PlannedSend, SendKind};
-pub use attachment::{Attachment, AttachmentSource, Recipe};
+pub use attachment::{Attachment, AttachmentSource, Content, Recipe};
 pub use conversation::{Conversation, InterfaceType};
 pub use ids::{AttachmentId, MessageId, SessionId, TokenId, TurnId, UserId};
 pub use message::{Message, NewMessage, Role, ToolCall};

@@ -54,7 +54,7 @@ impl Renderer {
 
     /// Renders the recipe and stores the file if that has not happened yet.
     pub async fn ensure_stored(&self, file: &Attachment) -> Result<Attachment, RenderError> {
-        if file.is_printed() {
+        if file.is_stored() {
             return Ok(file.clone());
         }
         let chain = self.load_chain(file).await?;
@@ -63,8 +63,8 @@ impl Renderer {
             Rendered::File(encoded) => Ok(encoded),
         };
         let encoded = self.pool.run_edit(chain.max_pixels(), move |work| render(chain, work)).await?;
-        let stored = self.attachments.fulfil(file, Bytes::from(encoded.bytes)).await?;
-        self.store.print_attachment(&stored).await?;
+        let stored = self.attachments.keep_rendered(file, Bytes::from(encoded.bytes)).await?;
+        self.store.store_rendered_attachment(&stored).await?;
         Ok(stored)
     }
 
@@ -89,7 +89,7 @@ impl Renderer {
         let file = self.ensure_stored(file).await?;
         let view = View::whole(size);
         let render = async {
-            if let Some(bytes) = self.attachments.kept_view(&file.sha256, size).await?
+            if let Some(bytes) = self.attachments.kept_view(&file, size).await?
                 && let Some(mime) = imaging::Format::sniff(&bytes).map(|format| format.mime())
             {
                 return Ok(ViewImage { bytes, mime });
@@ -122,11 +122,11 @@ impl Renderer {
             if let Some(picture) = self.pixels.take(current.attachment_id) {
                 break ChainSource::Pixels(picture);
             }
-            if current.is_printed() {
+            if current.is_stored() {
                 break ChainSource::File(self.attachments.bytes(&current).await?);
             }
             let deleted = || RenderError::SourceDeleted { filename: file.filename.clone() };
-            let (Some(recipe), Some(parent)) = (&current.recipe, current.parents.first()) else {
+            let (Some(recipe), Some(parent)) = (current.recipe(), current.parents.first()) else {
                 return Err(deleted());
             };
             edits.push((self.read_recipe)(recipe)?);

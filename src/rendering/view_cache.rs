@@ -63,7 +63,7 @@ struct ViewKey {
 impl ViewKey {
     fn new(file: &Attachment, view: &View) -> Self {
         // A picture that is not stored yet has no hash. Its id is as good: the pixels of an id never change.
-        let content = if file.is_printed() { file.sha256.clone() } else { file.attachment_id.to_string() };
+        let content = file.sha256().map_or_else(|| file.attachment_id.to_string(), str::to_owned);
         let region = view.region.map(|r| [r.left(), r.top(), r.right(), r.bottom()].map(f64::to_bits));
         Self { content, longest: view.longest, region, grid: view.grid }
     }
@@ -164,7 +164,7 @@ impl Entries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{AttachmentId, AttachmentSource, Conversation};
+    use crate::domain::{AttachmentId, AttachmentSource, Content, Conversation, Recipe};
     use futures::future::join;
     use imaging::ImagingError;
     use imaging::Region;
@@ -175,17 +175,15 @@ mod tests {
             attachment_id: AttachmentId::new(),
             conversation: Conversation::telegram(1),
             source: AttachmentSource::User,
-            sha256: content.to_owned(),
             mime_type: "image/png".into(),
             filename: "a.png".into(),
             description: None,
             size: 1,
             width: Some(1),
             height: Some(1),
-            object_key: content.to_owned(),
+            content: Content::stored(content, content),
             created_at: chrono::Utc::now(),
             parents: Vec::new(),
-            recipe: None,
         }
     }
 
@@ -230,8 +228,10 @@ mod tests {
                 cache.get_or_render(&file, &view, renderer.render(9)).await.unwrap();
             }
         }
-        let recipe = Attachment { object_key: String::new(), ..file("") };
-        let other = Attachment { object_key: String::new(), ..file("") };
+        let unrendered =
+            Content::Recipe(Recipe { tool: "crop_image".into(), arguments: serde_json::Value::Null });
+        let recipe = Attachment { content: unrendered.clone(), ..file("") };
+        let other = Attachment { content: unrendered, ..file("") };
         for file in [&recipe, &other, &recipe] {
             cache.get_or_render(file, &View::whole(100), renderer.render(9)).await.unwrap();
         }

@@ -20,7 +20,7 @@ pub use records::*;
 
 use crate::domain::{
     Attachment, AttachmentId, Conversation, InterfaceType, Message, MessageId, NewMessage, PlannedSend,
-    Session, SessionId, TokenId, Turn, TurnId, UserId,
+    Recipe, Session, SessionId, TokenId, Turn, TurnId, UserId,
 };
 use chrono::{DateTime, NaiveDate, Utc};
 use pool::Pool;
@@ -83,8 +83,8 @@ verbs! {
         read carriers(session: SessionId, ids: &[AttachmentId]) -> Vec<(AttachmentId, MessageId)>;
         read attachment_anywhere(id: AttachmentId) -> Option<Attachment>;
         read children_of_attachment(parent: &Attachment) -> Vec<Attachment>;
-        write trace_attachment(traced: &Attachment) -> ();
-        write print_attachment(printed: &Attachment) -> bool;
+        write set_provenance(id: AttachmentId, parents: &[AttachmentId], recipe: Option<&Recipe>) -> ();
+        write store_rendered_attachment(rendered: &Attachment) -> bool;
         write add_attachment(attachment: &Attachment) -> ();
         write move_attachments(ids: &[AttachmentId], from: &Conversation, to: &Conversation) -> ();
         read shown_as(message: MessageId, attachment: Option<AttachmentId>) -> Option<String>;

@@ -143,7 +143,8 @@ impl From<&Attachment> for SendFile {
     fn from(attachment: &Attachment) -> Self {
         Self {
             attachment_id: attachment.attachment_id,
-            object_key: attachment.object_key.clone(),
+            // Every file of an answer is stored before its sends are planned.
+            object_key: attachment.object_key().unwrap_or_default().to_owned(),
             filename: attachment.filename.clone(),
             mime_type: attachment.mime_type.clone(),
         }
@@ -195,14 +196,13 @@ fn is_photo(file: &Attachment) -> bool {
 /// Whoever asked for a format or a size in bytes wants that very file; of a photo Telegram makes a JPEG of its own.
 /// A WebP that we made is either that or an animation, which would lose its frames.
 fn wanted_as_file(file: &Attachment) -> bool {
-    let made = file.recipe.as_ref();
-    made.is_some_and(|recipe| recipe.tool == "convert_image" || file.mime_type == "image/webp")
+    file.recipe().is_some_and(|recipe| recipe.tool == "convert_image" || file.mime_type == "image/webp")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{AttachmentSource, Conversation, Recipe};
+    use crate::domain::{AttachmentSource, Content, Conversation, Recipe};
     use proptest::prelude::*;
 
     fn image() -> Attachment {
@@ -210,17 +210,15 @@ mod tests {
             attachment_id: AttachmentId::new(),
             conversation: Conversation::telegram(1),
             source: AttachmentSource::Tool,
-            sha256: "ab".into(),
             mime_type: "image/jpeg".into(),
             filename: "a.jpg".into(),
             description: None,
             size: 1000,
             width: Some(640),
             height: Some(480),
-            object_key: "ab/ab".into(),
+            content: Content::stored("ab/ab", "ab"),
             created_at: chrono::DateTime::UNIX_EPOCH,
             parents: vec![],
-            recipe: None,
         }
     }
 
@@ -334,7 +332,7 @@ mod tests {
     fn whoever_asks_for_a_format_gets_that_file_and_not_a_photo_of_it() {
         let made_with = |tool: &str, mime: &str| Attachment {
             mime_type: mime.into(),
-            recipe: Some(Recipe { tool: tool.into(), arguments: json!({}) }),
+            content: Content::Recipe(Recipe { tool: tool.into(), arguments: json!({}) }),
             ..image()
         };
         let converted = made_with("convert_image", "image/jpeg");

@@ -165,7 +165,7 @@ async fn child(context: &ToolContext, file: &Attachment) -> Result<Option<Attach
         context.renderer.store.children_of_attachment(file).await.map_err(AttachmentError::from)?;
     let edited = |child: &Attachment| {
         child.parents.first() == Some(&file.attachment_id)
-            && child.recipe.as_ref().is_some_and(|made| edits::is_edit(made) || Generated::by(made).is_some())
+            && child.recipe().is_some_and(|made| edits::is_edit(made) || Generated::by(made).is_some())
     };
     Ok(children.into_iter().find(edited))
 }
@@ -226,7 +226,7 @@ async fn recipes_of(context: &ToolContext, file: &Attachment) -> Result<Vec<Reci
     let mut recipes = Vec::new();
     let mut at = file.clone();
     let mut seen = HashSet::from([file.attachment_id]);
-    while let Some(recipe) = at.recipe.as_ref().filter(|recipe| edits::is_edit(recipe)) {
+    while let Some(recipe) = at.recipe().filter(|recipe| edits::is_edit(recipe)) {
         recipes.push(recipe.clone());
         match parent(context, &at).await? {
             Some(parent) if seen.insert(parent.attachment_id) => at = parent,
@@ -234,7 +234,7 @@ async fn recipes_of(context: &ToolContext, file: &Attachment) -> Result<Vec<Reci
         }
     }
     recipes.reverse();
-    if let Some(recipe) = at.recipe.as_ref().filter(|_| !at.parents.is_empty())
+    if let Some(recipe) = at.recipe().filter(|_| !at.parents.is_empty())
         && let Some((_, model)) = Generated::by(recipe)
     {
         return Err(cannot_repeat(&at, recipe, model));

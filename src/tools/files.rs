@@ -142,7 +142,7 @@ impl Tool for ListAttachments {
 fn line(file: &Attachment, now: DateTime<Utc>) -> String {
     let mut facts = vec![file.mime_type.clone()];
     facts.extend(dimensions(file));
-    facts.extend(file.is_printed().then(|| size(file.size.unsigned_abs())));
+    facts.extend(file.is_stored().then(|| size(file.size.unsigned_abs())));
     let source = match file.source {
         AttachmentSource::User => "sent by the person",
         AttachmentSource::Tool => "made here",
@@ -199,13 +199,13 @@ fn info(file: &Attachment, parents: &[Attachment], now: DateTime<Utc>) -> String
         format!("type: {}", file.mime_type),
     ];
     lines.extend(dimensions(file).map(|dimensions| format!("dimensions: {dimensions}")));
-    lines.extend(file.is_printed().then(|| format!("size: {}", size(file.size.unsigned_abs()))));
+    lines.extend(file.is_stored().then(|| format!("size: {}", size(file.size.unsigned_abs()))));
     lines.push(format!(
         "added: {} UTC ({})",
         file.created_at.format("%Y-%m-%d %H:%M"),
         age(now - file.created_at)
     ));
-    lines.push(match (file.source, &file.recipe) {
+    lines.push(match (file.source, file.recipe()) {
         (AttachmentSource::User, _) => "came from: the person".to_owned(),
         (AttachmentSource::Tool, Some(recipe)) => format!("came from: {}", recipe.tool),
         (AttachmentSource::Tool, None) => "came from: a tool".to_owned(),
@@ -216,7 +216,7 @@ fn info(file: &Attachment, parents: &[Attachment], now: DateTime<Utc>) -> String
         let name = parent.map_or("deleted since", |parent| parent.filename.as_str());
         lines.push(format!("made from: [{id}] {name}"));
     }
-    if let Some(recipe) = &file.recipe {
+    if let Some(recipe) = file.recipe() {
         let with = wording::shortened(&recipe.arguments.to_string(), LONGEST_RECIPE);
         lines.push(format!("made with: {} {with}", recipe.tool));
     }

@@ -92,8 +92,7 @@ impl From<&domain::Attachment> for AttachmentJson {
             url,
             parents: file.parents.iter().map(|id| id.0).collect(),
             recipe: file
-                .recipe
-                .as_ref()
+                .recipe()
                 .map(|made| RecipeJson { tool: made.tool.clone(), arguments: made.arguments.clone() }),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::LoadedFiles;
 use crate::{
-    domain::{Attachment, AttachmentId, AttachmentSource, Conversation, ToolCall},
+    domain::{Attachment, AttachmentId, AttachmentSource, Content, Conversation, ToolCall},
     providers::{LoadedFile, ModelSettings, PromptMessage, ShownFile},
 };
 use bytes::Bytes;
@@ -12,17 +12,15 @@ pub fn picture(number: u128) -> Attachment {
         attachment_id: AttachmentId(uuid::Uuid::from_u128(number)),
         conversation: Conversation::telegram(1),
         source: AttachmentSource::User,
-        sha256: String::new(),
         mime_type: "image/jpeg".into(),
         filename: "image.jpg".into(),
         description: None,
         size: 1,
         width: Some(1),
         height: Some(1),
-        object_key: String::new(),
+        content: Content::stored("none", "none"),
         created_at: chrono::DateTime::UNIX_EPOCH,
         parents: Vec::new(),
-        recipe: None,
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
     rows::{self, ATTACHMENT},
 };
 use crate::{
-    domain::{Attachment, AttachmentId, Conversation, MessageId, SessionId},
+    domain::{Attachment, AttachmentId, Conversation, MessageId, Recipe, SessionId},
     store::StoreError,
 };
 use chrono::{DateTime, Utc};
@@ -26,36 +26,38 @@ pub async fn add_attachment(conn: &mut Conn, attachment: &Attachment) -> Result<
     .bind(&a.conversation.id)
     .bind(a.conversation.interface.as_str())
     .bind(a.source.as_str())
-    .bind(&a.sha256)
+    .bind(a.sha256().unwrap_or_default())
     .bind(&a.mime_type)
     .bind(rows::clean(&a.filename))
     .bind(a.description.as_deref().map(rows::clean))
     .bind(a.size)
     .bind(a.width)
     .bind(a.height)
-    .bind(&a.object_key)
+    .bind(a.object_key().unwrap_or_default())
     .bind(a.created_at)
     .bind(Json(&a.parents))
-    .bind(a.recipe.as_ref().map(rows::clean_json).transpose()?)
+    .bind(a.recipe().map(rows::clean_json).transpose()?)
     .execute(conn)
     .await?;
     Ok(())
 }
 
-/// Tells what file an attachment has become, unless it is known already. If it was deleted meanwhile, its bytes are
-/// noted to be removed, and the answer is false.
-pub async fn print_attachment(conn: &mut Conn, printed: &Attachment) -> Result<bool, StoreError> {
+/// Records the file that a recipe was rendered to, unless one is recorded already. False if the attachment was deleted
+/// meanwhile: then the blob is marked for deletion.
+pub async fn store_rendered_attachment(conn: &mut Conn, rendered: &Attachment) -> Result<bool, StoreError> {
+    let (object_key, sha256) =
+        (rendered.object_key().unwrap_or_default(), rendered.sha256().unwrap_or_default());
     let done = sqlx::query::<Db>(
         "UPDATE attachment_metadata SET sha256 = $2, mime_type = $3, size = $4, width = $5, height = $6, object_key = $7 \
          WHERE attachment_id = $1 AND object_key = ''",
     )
-    .bind(printed.attachment_id.to_string())
-    .bind(&printed.sha256)
-    .bind(&printed.mime_type)
-    .bind(printed.size)
-    .bind(printed.width)
-    .bind(printed.height)
-    .bind(&printed.object_key)
+    .bind(rendered.attachment_id.to_string())
+    .bind(sha256)
+    .bind(&rendered.mime_type)
+    .bind(rendered.size)
+    .bind(rendered.width)
+    .bind(rendered.height)
+    .bind(object_key)
     .execute(&mut *conn)
     .await?;
     if done.rows_affected() > 0 {
@@ -65,20 +67,25 @@ pub async fn print_attachment(conn: &mut Conn, printed: &Attachment) -> Result<b
         "INSERT INTO doomed_objects (attachment_id, object_key, sha256) SELECT $1, $2, $3 \
          WHERE NOT EXISTS (SELECT 1 FROM attachment_metadata f WHERE f.attachment_id = $1) ON CONFLICT DO NOTHING",
     )
-    .bind(printed.attachment_id.to_string())
-    .bind(&printed.object_key)
-    .bind(&printed.sha256)
+    .bind(rendered.attachment_id.to_string())
+    .bind(object_key)
+    .bind(sha256)
     .execute(conn)
     .await?;
     Ok(doomed.rows_affected() == 0)
 }
 
-/// Tells how an attachment was made, which was not known when it came.
-pub async fn trace_attachment(conn: &mut Conn, traced: &Attachment) -> Result<(), StoreError> {
+/// Records how a stored file was made. An import knows it only after all files have their new ids.
+pub async fn set_provenance(
+    conn: &mut Conn,
+    id: AttachmentId,
+    parents: &[AttachmentId],
+    recipe: Option<&Recipe>,
+) -> Result<(), StoreError> {
     sqlx::query::<Db>("UPDATE attachment_metadata SET parents = $2, recipe = $3 WHERE attachment_id = $1")
-        .bind(traced.attachment_id.to_string())
-        .bind(Json(&traced.parents))
-        .bind(traced.recipe.as_ref().map(rows::clean_json).transpose()?)
+        .bind(id.to_string())
+        .bind(Json(parents))
+        .bind(recipe.map(rows::clean_json).transpose()?)
         .execute(conn)
         .await?;
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::Row;
 use crate::domain::{
-    Attachment, Conversation, Message, MessageId, NewMessage, Recipe, Session, Turn, UserId,
+    Attachment, Content, Conversation, Message, MessageId, NewMessage, Recipe, Session, Turn, UserId,
 };
 use serde_json::Value;
 use sqlx::{Row as _, types::Json};
@@ -111,18 +111,27 @@ pub fn attachment(row: &Row) -> Result<Attachment, sqlx::Error> {
         attachment_id: parsed(row, "attachment_id")?,
         conversation: conversation(row)?,
         source: parsed(row, "source")?,
-        sha256: row.try_get("sha256")?,
         mime_type: row.try_get("mime_type")?,
         filename: row.try_get("filename")?,
         description: row.try_get("description")?,
         size: row.try_get("size")?,
         width: row.try_get("width")?,
         height: row.try_get("height")?,
-        object_key: row.try_get("object_key")?,
+        content: content(row)?,
         created_at: row.try_get("created_at")?,
         parents: json(row, "parents")?.unwrap_or_default(),
-        recipe: json::<Recipe>(row, "recipe")?,
     })
+}
+
+/// An empty `object_key` is a recipe that has not been rendered.
+fn content(row: &Row) -> Result<Content, sqlx::Error> {
+    let object_key: String = row.try_get("object_key")?;
+    let recipe: Option<Recipe> = json(row, "recipe")?;
+    match (object_key.is_empty(), recipe) {
+        (false, recipe) => Ok(Content::Stored { object_key, sha256: row.try_get("sha256")?, recipe }),
+        (true, Some(recipe)) => Ok(Content::Recipe(recipe)),
+        (true, None) => Err(broken("recipe", &"neither an object key nor a recipe")),
+    }
 }
 
 pub fn attachments(rows: Vec<Row>) -> Result<Vec<Attachment>, sqlx::Error> {

@@ -191,7 +191,7 @@ impl EditRun<'_> {
                 let pixels = pixels.max(chain.max_pixels());
                 pool.run_edit(pixels, move |work| chain.apply(Some(last), work)).await?
             }
-            EditKind::File(convert) if file.is_printed() => {
+            EditKind::File(convert) if file.is_stored() => {
                 let bytes = self.context.bytes(file).await?;
                 let convert =
                     move |work: &EditContext| convert(Source::File(bytes), work).map(Rendered::File);
@@ -235,7 +235,7 @@ impl EditRun<'_> {
             parent: file.attachment_id,
             recipe: self.recipe.clone(),
         };
-        let attachment = renderer.attachments.promise(&self.context.scope, new);
+        let attachment = renderer.attachments.new_unrendered(&self.context.scope, new);
         self.context.pixels.insert(attachment.attachment_id, picture).map(|()| attachment)
     }
 
@@ -271,7 +271,9 @@ pub(in crate::tools) fn derived_name(parent: &Attachment, suffix: &str, extensio
     };
     let stem = match stem.rsplit_once('-') {
         // Only names given by an edit lose their suffix: a person's "hair-cropped.jpg" stays.
-        Some((before, last)) if parent.recipe.is_some() && parent.parents.len() == 1 && !last.is_empty() => {
+        Some((before, last))
+            if parent.recipe().is_some() && parent.parents.len() == 1 && !last.is_empty() =>
+        {
             before
         }
         _ => stem,

@@ -22,7 +22,7 @@ async fn an_adjustment_changes_the_picture_and_says_how() {
     let made = makes_one(&world, "adjust_image", arguments).await;
     assert_eq!(made.filename, "photo_chelsea-adjusted.png");
     assert_eq!(made.description.as_deref(), Some("exposure +30, warmth -12.5, auto-levels"));
-    assert_eq!(made.recipe.clone().unwrap().arguments, wishes);
+    assert_eq!(made.recipe().cloned().unwrap().arguments, wishes);
     let (before, after) = (world.picture(&world.found(image).await).await, world.picture(&made).await);
     let light = |picture: &imaging::Picture| {
         picture.pixels().to_luma8().pixels().map(|pixel| u64::from(pixel.0[0])).sum::<u64>()

@@ -23,7 +23,7 @@ async fn an_annotation_remembers_what_was_drawn() {
     assert_eq!(called.text, format!("Annotated 1 image.\n[Attachment ID: {}]", made.attachment_id));
     assert_eq!(made.filename, "eagle-annotated.jpg");
     assert_eq!(made.description.as_deref(), Some("annotated: “lift-off”, 1 arrow, 2 pins, 1 polygon"));
-    let recipe = made.recipe.clone().unwrap();
+    let recipe = made.recipe().cloned().unwrap();
     assert_eq!((recipe.tool.as_str(), recipe.arguments), ("annotate_image", json!({"items": items})));
 }
 

@@ -31,7 +31,7 @@ async fn a_collage_remembers_all_its_parents_and_how_it_was_made() {
     assert_eq!(file.parents, [cat, rocket, cat]);
     assert_eq!(file.source, AttachmentSource::Tool);
     assert_eq!(file.description.as_deref(), Some("3 images put together (row)"));
-    let recipe = file.recipe.clone().unwrap();
+    let recipe = file.recipe().cloned().unwrap();
     assert_eq!(recipe.tool, "collage_images");
     assert_eq!(recipe.arguments, json!({"layout": "row", "size": 600, "captions": ["a", "", "b"]}));
     let picture = world.picture(file).await;

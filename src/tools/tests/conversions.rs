@@ -23,7 +23,7 @@ async fn an_image_becomes_what_was_asked_for() {
         let made = world.makes("convert_image", arguments.clone()).await;
         assert_eq!((made[0].mime_type.as_str(), made[0].filename.as_str()), (mime, name));
         assert!(made[0].size <= 20_000 || arguments.get("max_kb").is_none(), "{}", made[0].size);
-        assert_eq!(made[0].recipe.as_ref().unwrap().tool, "convert_image");
+        assert_eq!(made[0].recipe().unwrap().tool, "convert_image");
     }
 }
 

@@ -30,16 +30,16 @@ fn pixels(picture: &imaging::Picture) -> image::DynamicImage {
 async fn only_the_requested_picture_is_stored() {
     let world = World::new().await;
     let steps = chain(&world).await;
-    assert!(steps.iter().all(|step| !step.is_printed()), "they are recipes");
+    assert!(steps.iter().all(|step| !step.is_stored()), "they are recipes");
     assert_eq!(
         (steps[2].width, steps[2].height, steps[2].mime_type.as_str()),
         (Some(427), Some(427), "image/jpeg")
     );
     let last = world.context.ensure_stored(&steps[2]).await.unwrap();
-    assert!(last.is_printed() && last.size > 1000 && last.sha256.len() == 64);
+    assert!(last.is_stored() && last.size > 1000 && last.sha256().is_some_and(|hash| hash.len() == 64));
     assert_eq!(world.found(steps[2].attachment_id).await, last);
     for between in &steps[..2] {
-        assert!(!world.found(between.attachment_id).await.is_printed());
+        assert!(!world.found(between.attachment_id).await.is_stored());
     }
 }
 
@@ -54,7 +54,7 @@ async fn a_picture_in_the_middle_is_rendered_from_its_recipe() {
     let (got, wanted) = (middle.pixels().to_rgb8(), turned.to_rgb8());
     let difference: u64 = got.iter().zip(wanted.iter()).map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
     assert!(difference / (got.len() as u64) < 3, "a JPEG apart, they are the same");
-    assert!(world.found(steps[1].attachment_id).await.is_printed(), "and it is stored now");
+    assert!(world.found(steps[1].attachment_id).await.is_stored(), "and it is stored now");
 }
 
 #[tokio::test]
@@ -90,7 +90,7 @@ async fn a_picture_is_stored_at_once_if_the_pixel_cache_is_full() {
     let pool = RenderPool::new(1, 2 << 20, imaging::Limits::default(), imaging::Fonts::default());
     let renderer = Renderer::new(store, attachments, pool, read_recipe);
     world.context = ToolContext::new(world.context.scope.clone(), &renderer);
-    assert!(chain(&world).await.iter().all(Attachment::is_printed));
+    assert!(chain(&world).await.iter().all(Attachment::is_stored));
 }
 
 #[tokio::test]
@@ -99,6 +99,6 @@ async fn a_view_leaves_the_cached_pixels_in_place() {
     let steps = chain(&world).await;
     let view = world.context.renderer.view(&steps[2], &imaging::View::whole(100)).await.unwrap();
     assert_eq!(imaging::probe(&view.bytes).unwrap().width, 100);
-    assert!(!world.found(steps[2].attachment_id).await.is_printed(), "a view needs no file");
+    assert!(!world.found(steps[2].attachment_id).await.is_stored(), "a view needs no file");
     assert_eq!(world.picture(&steps[2]).await.width(), 427);
 }

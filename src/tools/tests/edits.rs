@@ -34,7 +34,7 @@ async fn a_highlight_keeps_the_picture_and_remembers_how_it_was_made() {
     assert_eq!(made.source, AttachmentSource::Tool);
     assert_eq!(made.parents, [image]);
     assert_eq!(made.description.as_deref(), Some("highlighted: rocket"));
-    let recipe = made.recipe.clone().unwrap();
+    let recipe = made.recipe().cloned().unwrap();
     assert_eq!((recipe.tool.as_str(), recipe.arguments), ("highlight_image", json!({"regions": regions})));
     assert_eq!((made.width, made.height), (Some(640), Some(427)));
     let pixels = world.picture(made).await;
@@ -53,7 +53,7 @@ async fn crops_follow_the_region_or_the_aspect() {
     let (file, picture) = edited(&world, "crop_image", image, region.clone()).await;
     assert_eq!((picture.width(), picture.height()), (320, 427));
     assert_eq!(file.filename, "photo_rocket-cropped.jpg");
-    assert_eq!(file.recipe.unwrap().arguments, region);
+    assert_eq!(file.recipe().unwrap().arguments, region);
     let (_, picture) = edited(&world, "crop_image", image, json!({"aspect": "square"})).await;
     assert_eq!((picture.width(), picture.height()), (427, 427));
 }

@@ -38,7 +38,7 @@ async fn a_painting_is_a_file_at_once_and_what_it_took_is_counted() {
     let took: Vec<_> = called.usage.iter().map(|usage| (usage.input_tokens, usage.output_tokens)).collect();
     assert_eq!(took, [(Some(7), Some(1000))]);
     let made = world.keep_made(called).await.remove(0);
-    assert!(made.is_printed() && made.recipe.is_some());
+    assert!(made.is_stored() && made.recipe().is_some());
     assert_eq!((made.filename.as_str(), made.mime_type.as_str()), ("generated.png", "image/png"));
     assert_eq!(world.context.bytes(&made).await.unwrap(), photo, "not a byte of it is changed");
     let called = world.call("list_attachments", json!({})).await;

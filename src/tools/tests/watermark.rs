@@ -20,7 +20,7 @@ async fn a_text_is_written_in_the_corner() {
     assert_eq!((made.filename.as_str(), made.mime_type.as_str()), ("eagle-watermarked.jpg", "image/jpeg"));
     assert_eq!(made.description.as_deref(), Some("watermarked: © Jane"));
     assert_eq!(made.parents, [image]);
-    assert_eq!(made.recipe.clone().unwrap().arguments, json!({"text": "© Jane"}));
+    assert_eq!(made.recipe().cloned().unwrap().arguments, json!({"text": "© Jane"}));
 }
 
 #[tokio::test]
@@ -35,7 +35,7 @@ async fn another_image_is_laid_over_each_and_counts_as_a_parent() {
     let made = world.makes("watermark_image", arguments).await;
     assert_eq!(made.len(), 2);
     assert_eq!((&made[0].parents, &made[1].parents), (&vec![cat, mark], &vec![page, mark]));
-    assert_eq!(made[0].recipe.clone().unwrap().arguments, rest);
+    assert_eq!(made[0].recipe().cloned().unwrap().arguments, rest);
     assert_eq!(made[0].description.as_deref(), Some("watermarked with another image"));
     let picture = world.picture(&made[0]).await;
     assert_eq!(picture.pixels().get_pixel(40, 40).0, [0, 255, 0, 255]);

@@ -98,9 +98,9 @@ async fn store_files(
     let new_ids: HashMap<_, _> =
         stored.iter().map(|(archived, file)| (archived.attachment_id, file.attachment_id)).collect();
     for (archived, file) in stored {
-        let parents = archived.parents.iter().filter_map(|id| new_ids.get(id).copied()).collect();
+        let parents: Vec<_> = archived.parents.iter().filter_map(|id| new_ids.get(id).copied()).collect();
         let recipe = archived.recipe.map(|recipe| replace_in_recipe(recipe, &new_ids));
-        renderer.store.trace_attachment(&Attachment { parents, recipe, ..file }).await?;
+        renderer.store.set_provenance(file.attachment_id, &parents, recipe.as_ref()).await?;
     }
     Ok(new_ids)
 }

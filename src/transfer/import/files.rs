@@ -92,7 +92,7 @@ impl ForeignFiles {
         for file in self.0 {
             // A recipe whose parents stay behind could not be rendered here: render it now.
             let parents_stay = !file.parents.iter().all(|parent| coming.contains(parent));
-            files.push(if !file.is_printed() && parents_stay {
+            files.push(if !file.is_stored() && parents_stay {
                 renderer.ensure_stored(&file).await?
             } else {
                 file
@@ -104,7 +104,9 @@ impl ForeignFiles {
             old_ids.into_iter().zip(files.iter().map(|file| file.attachment_id)).collect();
         for file in &mut files {
             file.parents = file.parents.iter().filter_map(|parent| new_ids.get(parent).copied()).collect();
-            file.recipe = file.recipe.take().map(|recipe| replace_in_recipe(recipe, &new_ids));
+            if let Some(recipe) = file.recipe_mut() {
+                *recipe = replace_in_recipe(recipe.clone(), &new_ids);
+            }
         }
         Ok(AdoptedFiles { files, new_ids })
     }

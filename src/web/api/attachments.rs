@@ -149,7 +149,7 @@ pub async fn download(
     let content = FileContent {
         mime: &file.mime_type,
         filename: &file.filename,
-        etag: format!("\"{}\"", file.sha256),
+        etag: format!("\"{}\"", file.sha256().unwrap_or_default()),
         size: file.size.unsigned_abs(),
     };
     let range = content.requested_range(&headers);

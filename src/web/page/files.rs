@@ -167,7 +167,7 @@ pub fn build_strip(window: &Window, id: AttachmentId) -> Option<EditStrip> {
 
 fn made_by(file: &Attachment) -> String {
     let named = |recipe: &Recipe| edit_name(&recipe.tool, &recipe.arguments);
-    file.recipe.as_ref().map_or_else(|| "original".into(), named)
+    file.recipe().map_or_else(|| "original".into(), named)
 }
 
 /// A readable name of an edit: "crop", "sepia".

@@ -132,8 +132,8 @@ async fn a_picture_from_words_arrives_and_says_that_it_is_generated() {
         assert!(service.commissions()[0].fields.to_string().contains("a red kite"));
         let files = studio.files().await;
         let [file] = files.as_slice() else { panic!("{files:?}") };
-        assert!(file.is_printed() && file.parents.is_empty() && file.mime_type == "image/png");
-        let recipe = file.recipe.clone().expect("a recipe");
+        assert!(file.is_stored() && file.parents.is_empty() && file.mime_type == "image/png");
+        let recipe = file.recipe().cloned().expect("a recipe");
         assert_eq!(recipe.tool, "generate_image");
         let made = json!({ "prompt": "a red kite", "size": "landscape", "model": painter.model() });
         assert_eq!(recipe.arguments, made);
@@ -235,7 +235,7 @@ async fn a_transformed_picture_knows_its_original_and_undo_goes_back_to_it() {
         (&vec![original.attachment_id], "image-transformed.png")
     );
     let recipe = json!({ "instruction": "make it night", "model": "gpt-image-1" });
-    assert_eq!(made.recipe.as_ref().unwrap().arguments, recipe);
+    assert_eq!(made.recipe().unwrap().arguments, recipe);
 
     let (made, original) = (made.attachment_id, original.attachment_id);
     stage.model.next_calls([("undo_edit", json!({ "images": [made] }))]);
@@ -286,7 +286,7 @@ async fn an_edit_of_a_generated_picture_outlives_a_restart_and_still_says_so() {
     stage.ann.replies(&turned, "the original").await;
     let first = stage.ann.next_message().await;
     assert_eq!(photo(&first).dimensions(), (1024, 1024));
-    assert!(painted.is_printed());
+    assert!(painted.is_stored());
     assert_eq!(studio.service.commissions().len(), 1, "nothing was painted twice");
     studio.clear().await;
 }

@@ -43,8 +43,8 @@ async fn every_message_of_a_turn_is_stored_as_it_happens_under_its_turn() {
 
     let made = store.attachment(&asked.conversation, result.attachments[0]).await.unwrap().unwrap();
     assert_eq!(made.parents, asked.attachments);
-    let recipe = made.recipe.expect("a recipe");
-    assert_eq!((recipe.tool.as_str(), recipe.arguments), ("rotate_image", json!({ "degrees": 90 })));
+    let recipe = made.recipe().expect("a recipe");
+    assert_eq!((recipe.tool.as_str(), &recipe.arguments), ("rotate_image", &json!({ "degrees": 90 })));
 }
 
 #[tokio::test(flavor = "multi_thread")]

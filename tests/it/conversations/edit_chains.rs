@@ -31,7 +31,7 @@ async fn five_edits_in_one_message_make_one_file_and_every_step_can_be_gone_back
     bot.stop().await;
 
     let steps = made(&settings, &ann).await;
-    let files: Vec<bool> = steps.iter().map(Attachment::is_printed).collect();
+    let files: Vec<bool> = steps.iter().map(Attachment::is_stored).collect();
     assert_eq!(files, [false, false, false, false, true], "only what was sent is a file");
 
     // After a restart nothing is left in memory; the recipes are enough.
@@ -47,7 +47,7 @@ async fn five_edits_in_one_message_make_one_file_and_every_step_can_be_gone_back
     let earlier = ann.next_message().await;
     assert_eq!(size(&earlier.photo), (480, 480), "before it was made small");
     bot.stop().await;
-    let files = made(&settings, &ann).await.iter().filter(|step| step.is_printed()).count();
+    let files = made(&settings, &ann).await.iter().filter(|step| step.is_stored()).count();
     assert_eq!(files, 3, "what was asked for has become a file");
 }
 

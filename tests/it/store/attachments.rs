@@ -72,13 +72,14 @@ on_both! {
     }
 
     async fn a_promised_picture_becomes_a_file_once(store: Store) {
-        let file = picture(&chat(1));
-        let promise = Attachment { object_key: String::new(), sha256: String::new(), size: 0, ..file.clone() };
+        let promise = unrendered(&chat(1));
+        let content = |sha256: &str| Content::Stored { object_key: "ab/abab".into(), sha256: sha256.into(), recipe: promise.recipe().cloned() };
+        let file = Attachment { content: content("abab"), size: 1000, ..promise.clone() };
         keep(&store, &chat(1), std::slice::from_ref(&promise)).await;
-        assert_eq!(store.attachment(&chat(1), file.attachment_id).await.unwrap(), Some(promise));
-        store.print_attachment(&file).await.unwrap();
+        assert_eq!(store.attachment(&chat(1), file.attachment_id).await.unwrap(), Some(promise.clone()));
+        store.store_rendered_attachment(&file).await.unwrap();
         assert_eq!(store.attachment(&chat(1), file.attachment_id).await.unwrap(), Some(file.clone()));
-        store.print_attachment(&Attachment { sha256: "other".into(), ..file.clone() }).await.unwrap();
+        store.store_rendered_attachment(&Attachment { content: content("other"), ..file.clone() }).await.unwrap();
         assert_eq!(store.attachment(&chat(1), file.attachment_id).await.unwrap(), Some(file));
     }
 
@@ -150,18 +151,19 @@ on_both! {
 
     async fn a_picture_that_was_deleted_while_it_was_made_leaves_no_bytes(store: Store) {
         let place = chat(1);
-        let promise = Attachment { object_key: String::new(), ..picture(&place) };
+        let promise = unrendered(&place);
         store.add_attachment(&promise).await.unwrap();
-        let printed = Attachment { object_key: "made/too/late".into(), ..promise.clone() };
-        assert!(store.print_attachment(&printed).await.unwrap());
-        assert!(store.print_attachment(&printed).await.unwrap(), "somebody else was first, which is fine");
+        let printed = Attachment { content: Content::stored("made/too/late", "ab"), ..promise.clone() };
+        assert!(store.store_rendered_attachment(&printed).await.unwrap());
+        assert!(store.store_rendered_attachment(&printed).await.unwrap(), "somebody else was first, which is fine");
         assert_eq!(store.doomed_objects(9).await.unwrap(), []);
-        let traced = Attachment { parents: vec![AttachmentId::new()], ..printed.clone() };
-        store.trace_attachment(&traced).await.unwrap();
-        assert_eq!(store.attachment(&place, promise.attachment_id).await.unwrap().unwrap().parents, traced.parents);
+        let parents = [AttachmentId::new()];
+        store.set_provenance(promise.attachment_id, &parents, promise.recipe()).await.unwrap();
+        let found = store.attachment(&place, promise.attachment_id).await.unwrap().unwrap();
+        assert_eq!((found.parents.as_slice(), found.recipe()), (parents.as_slice(), promise.recipe()));
         store.delete_attachment(promise.attachment_id).await.unwrap();
         store.forget_doomed(&[promise.attachment_id]).await.unwrap();
-        assert!(!store.print_attachment(&printed).await.unwrap());
+        assert!(!store.store_rendered_attachment(&printed).await.unwrap());
         assert_eq!(store.doomed_objects(9).await.unwrap()[0].object_key, "made/too/late");
     }
 }

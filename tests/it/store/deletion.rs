@@ -7,7 +7,7 @@ use photothread::{
 };
 
 fn file(place: &Conversation, key: &str) -> Attachment {
-    Attachment { object_key: key.into(), sha256: key.into(), ..picture(place) }
+    Attachment { content: Content::stored(key, key), ..picture(place) }
 }
 
 /// A photo that was cropped in one turn, in a session of its own.
@@ -87,8 +87,8 @@ on_both! {
         let photo = file(&place, "photo");
         let first = a_cropped_photo(&store, &place, "10", &photo).await;
         let second = store.start_session(&place, &ann()).await.unwrap();
-        let middle = Attachment { parents: vec![photo.attachment_id], ..file(&place, "") };
-        let last = Attachment { parents: vec![middle.attachment_id], ..file(&place, "") };
+        let middle = Attachment { parents: vec![photo.attachment_id], ..unrendered(&place) };
+        let last = Attachment { parents: vec![middle.attachment_id], ..unrendered(&place) };
         let kept = NewMessage { attachments: vec![last.attachment_id], ..answered(&place, second, "") };
         store.add_message_with(&kept, &[middle, last]).await.unwrap();
         store.delete_session(first).await.unwrap().unwrap();

@@ -41,7 +41,7 @@ async fn the_store_reads_the_samples(store: Store) {
     let thread = store.thread(found.message.root()).await.unwrap();
     assert_eq!(thread.len(), 2);
     assert_eq!(
-        store.attachment(&place, attachment).await.unwrap().unwrap().recipe.unwrap().tool,
+        store.attachment(&place, attachment).await.unwrap().unwrap().recipe().unwrap().tool,
         "crop_image"
     );
     assert_eq!(store.sessions(&begun_by(&ann()), 10, 0).await.unwrap().sessions[0].message_count, 2);

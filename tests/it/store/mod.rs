@@ -27,8 +27,8 @@ mod verbs;
 use chrono::{DateTime, SubsecRound as _, Utc};
 use photothread::{
     domain::{
-        Attachment, AttachmentId, AttachmentSource, Conversation, InterfaceType, NewMessage, PlannedSend,
-        Role, SendKind, SessionId, UserId,
+        Attachment, AttachmentId, AttachmentSource, Content, Conversation, InterfaceType, NewMessage,
+        PlannedSend, Recipe, Role, SendKind, SessionId, UserId,
     },
     store::{Detail, FiledMessage, Filing, NewUpdate, SessionFilter, Store, WantsTurn},
 };
@@ -107,18 +107,27 @@ fn picture(place: &Conversation) -> Attachment {
         attachment_id: AttachmentId::new(),
         conversation: place.clone(),
         source: AttachmentSource::User,
-        sha256: "ab".repeat(32),
         mime_type: "image/jpeg".into(),
         filename: "image.jpg".into(),
         description: None,
         size: 1000,
         width: Some(40),
         height: Some(30),
-        object_key: "ab/abab".into(),
+        content: Content::stored("ab/abab", "ab".repeat(32)),
         created_at: now(),
         parents: Vec::new(),
-        recipe: None,
     }
+}
+
+/// A stored file that a tool made.
+fn stored_by(recipe: Recipe) -> Content {
+    Content::Stored { object_key: "ab/abab".into(), sha256: "abab".into(), recipe: Some(recipe) }
+}
+
+/// A picture that is only a recipe so far.
+fn unrendered(place: &Conversation) -> Attachment {
+    let recipe = Recipe { tool: "crop_image".into(), arguments: json!({}) };
+    Attachment { content: Content::Recipe(recipe), size: 0, ..picture(place) }
 }
 
 /// One message of a batch. Its session is the filing's business, so any will do.

@@ -37,7 +37,7 @@ async fn doomed(store: &Store) -> Vec<String> {
 }
 
 fn file(place: &Conversation, key: &str) -> Attachment {
-    Attachment { object_key: key.into(), sha256: key.into(), ..picture(place) }
+    Attachment { content: Content::stored(key, key), ..picture(place) }
 }
 
 /// A photo and its answer in a chat, sent and seen.

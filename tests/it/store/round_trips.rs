@@ -78,7 +78,7 @@ on_both! {
             height: None,
             created_at: "1999-12-31T23:59:59.999999Z".parse().unwrap(),
             parents: vec![parent.attachment_id, AttachmentId::new()],
-            recipe: Some(Recipe { tool: "crop_image".into(), arguments: odd_json() }),
+            content: stored_by(Recipe { tool: "crop_image".into(), arguments: odd_json() }),
             ..picture(&place)
         };
         let both = [parent, child];
@@ -101,7 +101,7 @@ on_both! {
         let file = Attachment {
             filename: "a\0b.jpg".into(),
             description: Some("c\0d".into()),
-            recipe: Some(Recipe { tool: "crop_image".into(), arguments: json!({ "k\0": ["v\0w"] }) }),
+            content: stored_by(Recipe { tool: "crop_image".into(), arguments: json!({ "k\0": ["v\0w"] }) }),
             ..picture(&place)
         };
         let new = NewMessage {
@@ -121,7 +121,7 @@ on_both! {
         assert_eq!((m.error.as_deref(), m.reply.unwrap().quote.as_deref()), (Some("badly"), Some("q")));
         let kept = store.attachment(&place, file.attachment_id).await.unwrap().unwrap();
         assert_eq!((kept.filename.as_str(), kept.description.as_deref()), ("ab.jpg", Some("cd")));
-        assert_eq!(kept.recipe.unwrap().arguments, json!({ "k": ["vw"] }));
+        assert_eq!(kept.recipe().unwrap().arguments, json!({ "k": ["vw"] }));
 
         store.add_message(&said(&place, session, "pre\0view")).await.unwrap();
         assert_eq!(store.current_session(&place).await.unwrap().unwrap().first_message_preview, "preview");

@@ -4,7 +4,7 @@
 use crate::harness::rules::gemini::{complaint, unsigned_call};
 use bytes::Bytes;
 use photothread::{
-    domain::{Attachment, AttachmentId, AttachmentSource, Conversation, ToolCall},
+    domain::{Attachment, AttachmentId, AttachmentSource, Content, Conversation, ToolCall},
     providers::{LoadedFile, ModelSettings, Prompt, PromptMessage, ShownFile, Vendor, formats::LoadedFiles},
     tools::Registry,
 };
@@ -186,17 +186,15 @@ fn shown(number: u8) -> ShownFile {
         attachment_id: AttachmentId(uuid::Uuid::from_u128(number.into())),
         conversation: Conversation::telegram(1),
         source: AttachmentSource::User,
-        sha256: String::new(),
         mime_type: "image/jpeg".into(),
         filename: "image.jpg".into(),
         description: None,
         size: 1,
         width: Some(1),
         height: Some(1),
-        object_key: String::new(),
+        content: Content::stored("none", "none"),
         created_at: chrono::DateTime::UNIX_EPOCH,
         parents: Vec::new(),
-        recipe: None,
     })
 }
 

@@ -6,7 +6,7 @@ use crate::harness::{Said, rules, whole_answer};
 use bytes::Bytes;
 use imaging::Region;
 use photothread::{
-    domain::{Attachment, AttachmentId, AttachmentSource, Conversation, ToolCall},
+    domain::{Attachment, AttachmentId, AttachmentSource, Content, Conversation, ToolCall},
     providers::{
         LoadedFile, ModelSettings, Prompt, PromptMessage, ShownFile, ToolSpec, Vendor, formats::LoadedFiles,
     },
@@ -42,17 +42,15 @@ fn file(number: usize) -> Attachment {
         attachment_id: AttachmentId(Uuid::from_u128(number as u128)),
         conversation: Conversation::telegram(1),
         source: AttachmentSource::User,
-        sha256: String::new(),
         mime_type: FILES[number].into(),
         filename: format!("file {number}"),
         description: None,
         size: 1,
         width: Some(1),
         height: Some(1),
-        object_key: String::new(),
+        content: Content::stored("none", "none"),
         created_at: chrono::DateTime::UNIX_EPOCH,
         parents: Vec::new(),
-        recipe: None,
     }
 }
 

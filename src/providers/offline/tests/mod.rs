@@ -8,7 +8,7 @@ mod sentences;
 mod turns;
 
 use super::Offline;
-use crate::domain::{Attachment, AttachmentId, AttachmentSource, Conversation, ToolCall};
+use crate::domain::{Attachment, AttachmentId, AttachmentSource, Content, Conversation, ToolCall};
 use crate::providers::{Completion, Focus, Prompt, PromptMessage, Provider, ToolSpec};
 use chrono::DateTime;
 use futures::executor::block_on;
@@ -58,17 +58,15 @@ fn file(name: &str, mime_type: &str) -> Attachment {
         attachment_id: id(name),
         conversation: Conversation::telegram(1),
         source: AttachmentSource::User,
-        sha256: String::new(),
         mime_type: mime_type.into(),
         filename: format!("{name}.bin"),
         description: None,
         size: 1,
         width: None,
         height: None,
-        object_key: String::new(),
+        content: Content::stored("none", "none"),
         created_at: DateTime::UNIX_EPOCH,
         parents: Vec::new(),
-        recipe: None,
     }
 }
 
