@@ -95,7 +95,8 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
     let Some(default_agent) = engine.agents.first() else { bail!("no agent is configured") };
     let provider = default_agent.provider.name();
     let model = default_agent.provider.model().to_owned();
-    let way = |agent: &config::Agent| Way { agent: agent.name.clone(), command: agent.command.clone() };
+    let way =
+        |agent: &config::AgentSettings| Way { agent: agent.name.clone(), command: agent.command.clone() };
     let routes = Routes::new(config.agents.iter().map(way));
 
     let mut tasks = JoinSet::new();
@@ -242,15 +243,15 @@ fn engine(
         turn_timeout: config.limits.turn_timeout(),
         money: money.clone(),
         titles: match config.history.titles {
-            Some(config::Titles::Message) => Titles::Message,
-            Some(config::Titles::Model) | None => Titles::Model,
+            Some(config::TitleSource::Message) => Titles::Message,
+            Some(config::TitleSource::Model) | None => Titles::Model,
         },
     })
 }
 
 /// Prices and budgets as configured. A budget that cannot be kept, because a price is missing, is warned of.
 fn money(config: &Config, store: &Store) -> Money {
-    let price = |price: &config::Price| Price {
+    let price = |price: &config::PriceSettings| Price {
         input: price.input,
         output: price.output,
         cached_input: price.cached_input,
@@ -271,7 +272,7 @@ fn money(config: &Config, store: &Store) -> Money {
             warn!(agent, model, "there is a daily budget, but it cannot stop this model: add it to `prices`");
         }
     }
-    let offline = |agent: &&config::Agent| config.vendor_of(agent).is_none();
+    let offline = |agent: &&config::AgentSettings| config.vendor_of(agent).is_none();
     let free_commands = agents.iter().filter(offline).filter_map(|agent| agent.command.clone());
     let models =
         if agents.iter().all(|agent| offline(&agent)) { Models::OnlyOffline } else { Models::Hosted };
@@ -279,7 +280,11 @@ fn money(config: &Config, store: &Store) -> Money {
     Money::new(store.clone(), rules)
 }
 
-fn provider(config: &Config, agent: &config::Agent, media: &Arc<Media>) -> anyhow::Result<Arc<dyn Provider>> {
+fn provider(
+    config: &Config,
+    agent: &config::AgentSettings,
+    media: &Arc<Media>,
+) -> anyhow::Result<Arc<dyn Provider>> {
     let Some(vendor) = config.vendor_of(agent) else { return Ok(Arc::new(Offline::new()?)) };
     let settings = config.providers.of(vendor);
     // A server of one's own may want no key.
@@ -297,8 +302,8 @@ fn provider(config: &Config, agent: &config::Agent, media: &Arc<Media>) -> anyho
 }
 
 /// The tools an agent may use. Those that make pictures are only there if a service makes them.
-fn tools(config: &Config, agent: &config::Agent) -> anyhow::Result<Registry> {
-    let painter = painter(config, agent)?;
+fn tools(config: &Config, agent: &config::AgentSettings) -> anyhow::Result<Registry> {
+    let painter = image_generator(config, agent)?;
     if let config::ToolChoice::Only(names) = &agent.tools {
         let known = [Registry::new().names(), GENERATIVE.to_vec()].concat();
         if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
@@ -307,7 +312,7 @@ fn tools(config: &Config, agent: &config::Agent) -> anyhow::Result<Registry> {
         if painter.is_none()
             && let Some(name) = names.iter().find(|name| GENERATIVE.contains(&name.as_str()))
         {
-            let why = config.why_no_painter(agent);
+            let why = config.explain_missing_image_generator(agent);
             warn!("agents.{}.tools names {name}, but it goes without: {why}", agent.name);
         }
     }
@@ -318,14 +323,17 @@ fn tools(config: &Config, agent: &config::Agent) -> anyhow::Result<Registry> {
     Ok(tools.only(|tool| agent.tools.includes(tool)))
 }
 
-fn painter(config: &Config, agent: &config::Agent) -> anyhow::Result<Option<Arc<ImageGenerator>>> {
-    let Some((vendor, model)) = config.painter_of(agent) else { return Ok(None) };
+fn image_generator(
+    config: &Config,
+    agent: &config::AgentSettings,
+) -> anyhow::Result<Option<Arc<ImageGenerator>>> {
+    let Some((vendor, model)) = config.image_generator_of(agent) else { return Ok(None) };
     let no_key = SecretString::from("");
     let key = config.secrets.key(vendor).unwrap_or(&no_key);
     let client = http_client().context("the HTTP client")?;
     let base_url = &config.providers.of(vendor).base_url;
-    let painter = ImageGenerator::new(vendor, base_url, key, model, config.limits.model_silence(), client);
-    Ok(painter.map(Arc::new))
+    let generator = ImageGenerator::new(vendor, base_url, key, model, config.limits.model_silence(), client);
+    Ok(generator.map(Arc::new))
 }
 
 async fn serve_telegram(ready: Connected) {

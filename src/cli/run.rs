@@ -82,7 +82,7 @@ fn welcome_text(config: &Config, page: Option<SocketAddr>, provider: &str, model
          Page      {page}\n  Agent     {agent}\n  Telegram  {telegram}\n  Models    {models}\n  \
          Data      {} and {}\n",
         env!("CARGO_PKG_VERSION"),
-        config.database.url.shown(),
+        config.database.url.display_name(),
         config.attachments.url.to_url(),
     )
 }

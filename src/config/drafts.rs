@@ -1,4 +1,4 @@
-//! When and how often an answer is shown while it is being written. How is `telegram`'s business.
+//! Settings of drafts: when and how often Telegram shows an answer that is still being written.
 
 use serde::Deserialize;
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! The font files a person added, read from where they said. Whether a file is a font is found out by who uses it.
+//! Reads the font files named in `images.fonts`. `imaging::Fonts` checks whether a file is a usable font.
 
-use super::{ConfigError, Images};
+use super::{ConfigError, ImageSettings};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -8,19 +8,20 @@ use std::{
 
 const EXTENSIONS: [&str; 4] = ["ttf", "otf", "ttc", "otc"];
 
-impl Images {
-    /// Every font file named, and those in every directory named, each with its path. The order is that of the
-    /// setting, then that of the names, so that it is the same on every start.
+impl ImageSettings {
+    /// All font files named, and all in the directories named, each with its path. Sorted by the order in the
+    /// setting, then by name, so that every start gives the same order.
     pub fn read_fonts(&self) -> Result<Vec<(String, Vec<u8>)>, ConfigError> {
         let mut files = Vec::new();
         for path in &self.fonts {
-            let refuse = |why: String| ConfigError::Font { path: path.clone(), why };
-            let found = fonts_in(path).map_err(|error| refuse(format!("cannot be read: {error}")))?;
+            let font_error = |why: String| ConfigError::Font { path: path.clone(), why };
+            let found = find_fonts(path).map_err(|error| font_error(format!("cannot be read: {error}")))?;
             if found.is_empty() {
-                return Err(refuse("has no font in it; fonts end in .ttf, .otf or .ttc".into()));
+                return Err(font_error("has no font in it; fonts end in .ttf, .otf or .ttc".into()));
             }
             for file in found {
-                let bytes = fs::read(&file).map_err(|error| refuse(format!("cannot be read: {error}")))?;
+                let bytes =
+                    fs::read(&file).map_err(|error| font_error(format!("cannot be read: {error}")))?;
                 files.push((file.display().to_string(), bytes));
             }
         }
@@ -28,8 +29,8 @@ impl Images {
     }
 }
 
-/// A file as it is; a directory gives the fonts in it and below.
-fn fonts_in(path: &Path) -> io::Result<Vec<PathBuf>> {
+/// The file itself, or all fonts in a directory and below.
+fn find_fonts(path: &Path) -> io::Result<Vec<PathBuf>> {
     if !fs::metadata(path)?.is_dir() {
         return Ok(vec![path.into()]);
     }
@@ -40,9 +41,9 @@ fn fonts_in(path: &Path) -> io::Result<Vec<PathBuf>> {
         let path = entry.path();
         let extension =
             path.extension().and_then(|end| end.to_str()).unwrap_or_default().to_ascii_lowercase();
-        // Links to directories are not followed: they may lead round in a circle.
+        // Do not follow links to directories: they may form a loop.
         if entry.file_type()?.is_dir() {
-            found.extend(fonts_in(&path)?);
+            found.extend(find_fonts(&path)?);
         } else if EXTENSIONS.contains(&extension.as_str()) {
             found.push(path);
         }
@@ -55,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fonts_are_found_in_files_and_directories_in_the_order_of_their_names() {
+    fn fonts_are_read_from_files_and_directories_in_order() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::create_dir(at("more")).unwrap();
@@ -64,7 +65,7 @@ mod tests {
         {
             fs::write(at(name), bytes).unwrap();
         }
-        let read = |fonts: Vec<PathBuf>| Images { fonts }.read_fonts();
+        let read = |fonts: Vec<PathBuf>| ImageSettings { fonts }.read_fonts();
         let files = read(vec![at("z.ttc"), at("more")]).unwrap();
         let bytes: Vec<_> = files.iter().map(|(_, bytes)| bytes.as_slice()).collect();
         assert_eq!(bytes, [b"z", b"a", b"b"]);
@@ -72,11 +73,11 @@ mod tests {
     }
 
     #[test]
-    fn a_font_that_is_not_there_is_named() {
+    fn a_missing_font_is_named_in_the_error() {
         let folder = tempfile::tempdir().unwrap();
         let missing = folder.path().join("missing.ttf");
         for (path, why) in [(missing, "cannot be read"), (folder.path().to_owned(), "has no font in it")] {
-            let error = Images { fonts: vec![path.clone()] }.read_fonts().unwrap_err().to_string();
+            let error = ImageSettings { fonts: vec![path.clone()] }.read_fonts().unwrap_err().to_string();
             assert!(error.starts_with("images.fonts") && error.contains(why), "{error}");
             assert!(error.contains(&path.display().to_string()), "{error}");
         }

@@ -1,21 +1,20 @@
-//! What the person who runs the bot has decided, read once at start-up and checked before anything else runs.
-//! Nothing here opens a database, a socket or a store.
+//! Configuration: read once at start-up and checked before anything else runs. Opens no database, socket or store.
 
 mod drafts;
 mod fonts;
+mod image_generation;
 mod layers;
-mod painting;
-mod places;
 mod schema;
 mod secrets;
+mod storage_urls;
 #[cfg(test)]
 mod tests;
 mod web;
 
 pub use drafts::Drafts;
-pub use places::{AttachmentsUrl, DatabaseUrl};
 pub use secrets::{Secrets, VENDORS, key_variable};
-pub use web::{Auth, Web};
+pub use storage_urls::{AttachmentsUrl, DatabaseUrl};
+pub use web::{Auth, WebSettings};
 
 use crate::{prompts::Prompts, providers::Vendor};
 use serde::{Deserialize, Deserializer, de::Error as _};
@@ -23,32 +22,32 @@ use serde_yaml::{Mapping, Value};
 use std::{collections::HashMap, fmt, io, net::SocketAddr, path::Path, path::PathBuf, time::Duration};
 use url::Url;
 
-/// The repository's own config.yaml is the one list of defaults.
+/// The repository's config.yaml is the only list of defaults.
 const DEFAULTS: &str = include_str!("../../config.yaml");
 const DEFAULT_FILE: &str = "config.yaml";
 
 #[derive(Debug, Clone, Deserialize)]
 pub struct Config {
-    pub telegram: Telegram,
-    pub database: Database,
-    pub attachments: Attachments,
-    pub history: History,
-    pub web: Web,
-    /// Never empty, in the order they were written: the first is the default.
-    pub agents: Vec<Agent>,
+    pub telegram: TelegramSettings,
+    pub database: DatabaseSettings,
+    pub attachments: AttachmentSettings,
+    pub history: HistorySettings,
+    pub web: WebSettings,
+    /// Never empty, in file order. The first is the default agent.
+    pub agents: Vec<AgentSettings>,
     pub providers: Providers,
-    /// By model.
-    pub prices: HashMap<String, Price>,
-    pub images: Images,
-    pub limits: Limits,
-    /// Only ever from the environment, never from a file.
+    /// Prices by model name.
+    pub prices: HashMap<String, PriceSettings>,
+    pub images: ImageSettings,
+    pub limits: LimitSettings,
+    /// From the environment only, never from a file.
     #[serde(skip)]
     pub secrets: Secrets,
 }
 
 #[derive(Debug, Clone, Deserialize)]
-pub struct Telegram {
-    #[serde(deserialize_with = "web_address")]
+pub struct TelegramSettings {
+    #[serde(deserialize_with = "deserialize_url")]
     pub api_url: Url,
     pub mode: TelegramMode,
     pub allowed_user_ids: Vec<i64>,
@@ -93,12 +92,12 @@ pub struct Pacing {
 }
 
 #[derive(Debug, Clone, Deserialize)]
-pub struct Database {
+pub struct DatabaseSettings {
     pub url: DatabaseUrl,
 }
 
 #[derive(Debug, Clone, Deserialize)]
-pub struct Attachments {
+pub struct AttachmentSettings {
     pub url: AttachmentsUrl,
     pub max_file_bytes: u64,
     pub max_pixels: u64,
@@ -106,30 +105,30 @@ pub struct Attachments {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-pub struct History {
+pub struct HistorySettings {
     pub max_history_messages: u32,
     pub history_max_age_hours: f64,
     pub max_thread_tokens: usize,
-    /// `None` lets the model write them where there is one.
-    pub titles: Option<Titles>,
+    /// `None`: the model writes them if there is one.
+    pub titles: Option<TitleSource>,
 }
 
 /// Where a conversation's title comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Titles {
+pub enum TitleSource {
     Model,
     Message,
 }
 
-impl History {
+impl HistorySettings {
     pub fn max_age(&self) -> Duration {
         Duration::from_secs_f64(self.history_max_age_hours * 3600.0)
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Agent {
+pub struct AgentSettings {
     pub name: String,
     pub provider: ProviderChoice,
     /// `None` takes the provider's default.
@@ -137,15 +136,15 @@ pub struct Agent {
     pub prompt: String,
     pub tools: ToolChoice,
     pub max_steps: u32,
-    /// `None` leaves it to the vendor.
+    /// `None` takes the vendor's default.
     pub temperature: Option<f64>,
     /// A slash command that goes to this agent, without the slash.
     pub command: Option<String>,
-    /// The agent that goes on when this one's model cannot be had.
+    /// The agent that takes over when this agent's model is unavailable.
     pub fallback: Option<String>,
-    /// US dollars a day, of all people together.
+    /// US dollars a day, for all people together.
     pub daily_budget: Option<f64>,
-    /// Laid over the model's request as they are.
+    /// Merged unchanged into the model's request.
     pub options: serde_json::Map<String, serde_json::Value>,
 }
 
@@ -161,7 +160,7 @@ pub enum ProviderChoice {
 }
 
 impl ProviderChoice {
-    /// Whose language it speaks, where that is decided.
+    /// The vendor whose API it uses. `None` for `Auto`, which depends on the keys, and for `Offline`.
     pub fn vendor(self) -> Option<Vendor> {
         match self {
             Self::Auto | Self::Offline => None,
@@ -189,7 +188,7 @@ impl ToolChoice {
 
 impl<'de> Deserialize<'de> for ToolChoice {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        // `all` is the only text the schema lets through.
+        // `all` is the only text that the schema accepts.
         match Value::deserialize(source)? {
             Value::String(_) => Ok(Self::All),
             list => serde_yaml::from_value(list).map(Self::Only).map_err(D::Error::custom),
@@ -216,50 +215,50 @@ impl Providers {
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ProviderSettings {
-    /// Without a slash at the end.
+    /// Without a trailing slash.
     pub base_url: String,
-    /// Used when the agent names none.
+    /// Used when the agent names no model.
     pub model: String,
-    /// Whether answers come in pieces.
+    /// Whether answers are streamed.
     pub stream: bool,
-    /// What makes pictures; `auto` is the vendor's usual one at its own service, and none elsewhere.
+    /// The model that generates images. `auto` is the vendor's default at its own service, and none elsewhere.
     #[serde(default)]
     pub image_model: Option<String>,
 }
 
 /// US dollars for a million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-pub struct Price {
+pub struct PriceSettings {
     pub input: f64,
     pub output: f64,
-    /// What the vendor has seen before; `None` costs as much as the rest.
+    /// Price of cached input tokens; `None` means the price of `input`.
     #[serde(default)]
     pub cached_input: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Images {
-    /// Files and directories, used after the bundled font.
+pub struct ImageSettings {
+    /// Font files and directories, searched after the bundled font.
     pub fonts: Vec<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-pub struct Limits {
+pub struct LimitSettings {
     pub tool_timeout_seconds: f64,
     pub turn_timeout_seconds: f64,
     pub edits_at_once: usize,
     pub edit_memory_bytes: u64,
     pub model_silence_seconds: f64,
-    /// US dollars.
+    /// US dollars a day.
     pub daily_budget_per_user: Option<f64>,
     pub daily_budget_per_chat: Option<f64>,
 }
 
-impl Limits {
+impl LimitSettings {
     pub fn tool_timeout(&self) -> Duration {
         Duration::from_secs_f64(self.tool_timeout_seconds)
     }
-    /// How long a model may say nothing.
+    /// How long a model may send nothing before the request is given up.
     pub fn model_silence(&self) -> Duration {
         Duration::from_secs_f64(self.model_silence_seconds)
     }
@@ -268,14 +267,14 @@ impl Limits {
     }
 }
 
-/// Where a setting was written.
+/// Where a setting comes from, for error messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum SettingOrigin {
     File { name: String, line: Option<usize> },
     Variable(String),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File { name, line: Some(line) } => write!(f, "{name} line {line}"),
@@ -285,13 +284,13 @@ impl fmt::Display for Place {
     }
 }
 
-/// Every one of these ends the start-up; its text is for the person who wrote the setting.
+/// Each of these ends the start-up. The text is for the operator who wrote the setting.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     #[error("cannot read {}: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    #[error("{place}: {what}")]
-    Refused { place: Place, what: String },
+    #[error("{origin}: {message}")]
+    Refused { origin: SettingOrigin, message: String },
     #[error("agents.{agent}.prompt is {prompt:?}, which prompts.yaml does not have; it has {known}")]
     NoSuchPrompt { agent: String, prompt: String, known: String },
     #[error(
@@ -313,13 +312,13 @@ pub enum ConfigError {
          set web.auth to required, or web.public_url to null"
     )]
     PublicButLocal,
-    /// The checks let something through that the types do not take: our mistake, not the person's.
+    /// A value passed the schema but does not fit its type: a bug, not a mistake of the operator.
     #[error("the configuration could not be put together: {0}")]
     Inconsistent(#[from] serde_yaml::Error),
 }
 
 impl Config {
-    /// A file that is named must exist; `./config.yaml` is read if it is there.
+    /// A file given as `path` must exist. Without one, `./config.yaml` is read if it exists.
     pub fn load(
         path: Option<&Path>,
         environment: impl Iterator<Item = (String, String)>,
@@ -341,13 +340,13 @@ impl Config {
         environment: impl Iterator<Item = (String, String)>,
     ) -> Result<Self, ConfigError> {
         let variables: HashMap<String, String> = environment.collect();
-        let mut settings = layers::file("the built-in config.yaml", DEFAULTS)?;
-        let usual_agent = first_agent(&settings);
+        let mut settings = layers::parse_file("the built-in config.yaml", DEFAULTS)?;
+        let agent_defaults = default_agent_settings(&settings);
         if let Some((name, text)) = file {
-            layers::merge(&mut settings, layers::file(name, text)?);
+            layers::merge(&mut settings, layers::parse_file(name, text)?);
         }
-        layers::environment(&mut settings, variables.clone().into_iter())?;
-        list_agents(&mut settings, &usual_agent);
+        layers::merge_environment(&mut settings, variables.clone().into_iter())?;
+        list_agents(&mut settings, &agent_defaults);
 
         let mut config: Self = serde_yaml::from_value(Value::Mapping(settings))?;
         config.secrets = Secrets::from_variables(&variables);
@@ -357,7 +356,7 @@ impl Config {
         Ok(config)
     }
 
-    /// A server of one's own may need no key; a vendor's does.
+    /// An agent at a vendor's own service needs a key. A self-hosted server may need none.
     fn check_keys(&self) -> Result<(), ConfigError> {
         for agent in &self.agents {
             let Some(vendor) = agent.provider.vendor() else { continue };
@@ -370,9 +369,9 @@ impl Config {
         Ok(())
     }
 
-    /// Agents name each other and own commands: every name must lead somewhere, and to one place only.
+    /// Commands must be unique, and a fallback must be another agent that exists.
     fn check_agents(&self) -> Result<(), ConfigError> {
-        let wrong = |agent: &Agent, key, value: &str, why: String| ConfigError::Agent {
+        let error = |agent: &AgentSettings, key, value: &str, why: String| ConfigError::Agent {
             agent: agent.name.clone(),
             key,
             value: value.to_owned(),
@@ -383,23 +382,23 @@ impl Config {
                 && let Some(other) = self.agents[..at].iter().find(|a| a.command.as_ref() == Some(command))
             {
                 let why = format!("which is the command of {} already", other.name);
-                return Err(wrong(agent, "command", command, why));
+                return Err(error(agent, "command", command, why));
             }
             let Some(fallback) = &agent.fallback else { continue };
             if *fallback == agent.name {
-                return Err(wrong(agent, "fallback", fallback, "which is the agent itself".into()));
+                return Err(error(agent, "fallback", fallback, "which is the agent itself".into()));
             }
             if self.agent(fallback).is_none() {
                 let names: Vec<&str> = self.agents.iter().map(|agent| agent.name.as_str()).collect();
                 let why = format!("which is no agent; there are {}", names.join(", "));
-                return Err(wrong(agent, "fallback", fallback, why));
+                return Err(error(agent, "fallback", fallback, why));
             }
         }
         Ok(())
     }
 
-    /// Whose model an agent asks; `None` is the offline one.
-    pub fn vendor_of(&self, agent: &Agent) -> Option<Vendor> {
+    /// The vendor whose model an agent uses; `None` for the offline agent.
+    pub fn vendor_of(&self, agent: &AgentSettings) -> Option<Vendor> {
         match agent.provider {
             ProviderChoice::Auto => VENDORS.into_iter().find(|vendor| self.secrets.key(*vendor).is_some()),
             chosen => chosen.vendor(),
@@ -417,45 +416,44 @@ impl Config {
         }
     }
 
-    pub fn agent(&self, name: &str) -> Option<&Agent> {
+    pub fn agent(&self, name: &str) -> Option<&AgentSettings> {
         self.agents.iter().find(|agent| agent.name == name)
     }
 
-    /// `None` only for a `Config` that was not made by `load`.
-    pub fn default_agent(&self) -> Option<&Agent> {
+    /// `None` only for a `Config` that `load` did not make.
+    pub fn default_agent(&self) -> Option<&AgentSettings> {
         self.agents.first()
     }
 }
 
-/// The process environment, without what is not text (`std::env::vars` would panic on it).
+/// The process environment without variables that are not UTF-8, on which `std::env::vars` panics.
 pub fn process_environment() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// What an agent gets for the keys it does not name.
-fn first_agent(settings: &Mapping) -> Mapping {
+/// The settings of the built-in agent: defaults for keys that an agent does not name.
+fn default_agent_settings(settings: &Mapping) -> Mapping {
     let agents = settings.get("agents").and_then(Value::as_mapping);
     agents.and_then(|agents| agents.values().next()).and_then(Value::as_mapping).cloned().unwrap_or_default()
 }
 
-/// Turns the map of agents into the list the types want, each with its name and with nothing missing.
-fn list_agents(settings: &mut Mapping, usual: &Mapping) {
+/// Turns the map of agents into a list. Each item gets its name, and the defaults for missing keys.
+fn list_agents(settings: &mut Mapping, defaults: &Mapping) {
     let Some(Value::Mapping(agents)) = settings.remove("agents") else {
         return;
     };
-    let whole = agents.into_iter().map(|(name, own)| {
-        let mut agent = usual.clone();
+    let complete = agents.into_iter().map(|(name, own)| {
+        let mut agent = defaults.clone();
         if let Value::Mapping(own) = own {
             layers::merge(&mut agent, own);
         }
         agent.insert("name".into(), name);
         Value::Mapping(agent)
     });
-    let whole = Value::Sequence(whole.collect());
-    settings.insert("agents".into(), whole);
+    settings.insert("agents".into(), Value::Sequence(complete.collect()));
 }
 
-fn web_address<'de, D: Deserializer<'de>>(source: D) -> Result<Url, D::Error> {
+fn deserialize_url<'de, D: Deserializer<'de>>(source: D) -> Result<Url, D::Error> {
     String::deserialize(source)?.parse().map_err(D::Error::custom)
 }

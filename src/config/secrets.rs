@@ -1,4 +1,4 @@
-//! What is never in a file: the bot's token and the keys of vendors, from the environment only.
+//! Secrets: the bot's token and the vendors' API keys. Read from the environment only, never from a file.
 
 use crate::providers::Vendor;
 use secrecy::SecretString;
@@ -41,10 +41,10 @@ impl Secrets {
     }
 }
 
-/// In the order in which `auto` looks for a key.
+/// The order in which `provider: auto` looks for a key.
 pub const VENDORS: [Vendor; 3] = [Vendor::Anthropic, Vendor::OpenAi, Vendor::Gemini];
 
-/// Where a vendor's key comes from.
+/// The environment variable that holds a vendor's key.
 pub fn key_variable(vendor: Vendor) -> String {
     format!("{}_API_KEY", vendor.as_str().to_ascii_uppercase())
 }

@@ -1,6 +1,6 @@
-//! What a person sees when they set something: what it changes, or which sentence tells them it cannot.
+//! Settings as an operator writes them: the resulting values, or the exact error message.
 
-use super::{schema::Shape, *};
+use super::{schema::ValueShape, *};
 
 fn with(file: &str, variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
     let variables = variables.iter().map(|(name, value)| (name.to_string(), value.to_string()));
@@ -11,7 +11,7 @@ fn file(text: &str) -> Config {
     with(text, &[]).unwrap()
 }
 
-fn refusal(text: &str) -> String {
+fn file_error(text: &str) -> String {
     with(text, &[]).unwrap_err().to_string()
 }
 
@@ -19,12 +19,12 @@ fn variable(name: &str, value: &str) -> Result<Config, ConfigError> {
     with("", &[(name, value)])
 }
 
-fn variable_refusal(name: &str, value: &str) -> String {
+fn variable_error(name: &str, value: &str) -> String {
     variable(name, value).unwrap_err().to_string()
 }
 
 #[test]
-fn with_nothing_set_the_built_in_defaults_hold() {
+fn built_in_defaults_apply_when_nothing_is_set() {
     let config = Config::from_layers(None, std::iter::empty()).unwrap();
     assert_eq!(config.telegram.api_url.as_str(), "https://api.telegram.org/");
     assert_eq!(config.telegram.batch, Batch { quiet_ms: 300, album_quiet_ms: 1000, max_wait_ms: 10_000 });
@@ -37,7 +37,7 @@ fn with_nothing_set_the_built_in_defaults_hold() {
     assert_eq!(config.web.listen, Some(([127, 0, 0, 1], 8080).into()));
     assert_eq!(
         config.default_agent(),
-        Some(&Agent {
+        Some(&AgentSettings {
             name: "photothread".into(),
             provider: ProviderChoice::Auto,
             model: None,
@@ -57,10 +57,10 @@ fn with_nothing_set_the_built_in_defaults_hold() {
 }
 
 #[test]
-fn every_key_there_is_has_a_default_and_is_shown_in_config_yaml() {
-    fn missing(shape: &Shape, value: &Value, path: &str, found: &mut Vec<String>) {
+fn config_yaml_has_a_default_for_every_key() {
+    fn missing(shape: &ValueShape, value: &Value, path: &str, found: &mut Vec<String>) {
         match shape {
-            Shape::Section(keys) => {
+            ValueShape::Section(keys) => {
                 for (key, below) in *keys {
                     let path = format!("{path}.{key}");
                     match value.get(*key) {
@@ -69,7 +69,7 @@ fn every_key_there_is_has_a_default_and_is_shown_in_config_yaml() {
                     }
                 }
             }
-            Shape::Named(each, _) => {
+            ValueShape::Named(each, _) => {
                 let first = value.as_mapping().and_then(|named| named.values().next());
                 missing(each, first.unwrap_or(&Value::Null), path, found)
             }
@@ -82,7 +82,7 @@ fn every_key_there_is_has_a_default_and_is_shown_in_config_yaml() {
 }
 
 #[test]
-fn a_file_need_only_name_what_differs() {
+fn a_file_overrides_only_the_keys_it_names() {
     let config = file("telegram:\n  batch: { quiet_ms: 50 }\nweb:\n  listen: null\nhistory:\n  # nothing\n");
     assert_eq!(config.telegram.batch, Batch { quiet_ms: 50, album_quiet_ms: 1000, max_wait_ms: 10_000 });
     assert_eq!(config.web.listen, None);
@@ -91,22 +91,22 @@ fn a_file_need_only_name_what_differs() {
 }
 
 #[test]
-fn an_unknown_key_is_named_with_its_line() {
+fn an_unknown_key_is_reported_with_its_line() {
     assert_eq!(
-        refusal("database:\n  url: sqlite://x.db\ntelegram:\n  mode: polling\n  alowed_user_ids: [1]\n"),
+        file_error("database:\n  url: sqlite://x.db\ntelegram:\n  mode: polling\n  alowed_user_ids: [1]\n"),
         "config.yaml line 5: unknown key telegram.alowed_user_ids; did you mean allowed_user_ids?"
     );
     assert_eq!(
-        refusal("\nfrobnicate: 1\n"),
+        file_error("\nfrobnicate: 1\n"),
         "config.yaml line 2: unknown key frobnicate; allowed here: telegram, database, attachments, history, \
          web, agents, providers, prices, images, limits"
     );
-    let nested = refusal("agents:\n  helper:\n    provder: auto\n");
+    let nested = file_error("agents:\n  helper:\n    provder: auto\n");
     assert_eq!(nested, "config.yaml line 3: unknown key agents.helper.provder; did you mean provider?");
 }
 
 #[test]
-fn a_wrong_type_is_told_with_key_line_and_what_is_expected() {
+fn a_wrong_type_is_reported_with_key_line_and_expected_value() {
     let cases = [
         (
             "limits:\n  edits_at_once: many",
@@ -130,13 +130,13 @@ fn a_wrong_type_is_told_with_key_line_and_what_is_expected() {
         ("web: {}\nweb: {}", "not valid YAML: duplicate entry"),
     ];
     for (text, expected) in cases {
-        let told = refusal(text);
-        assert!(told.starts_with("config.yaml") && told.contains(expected), "{text:?} was told: {told}");
+        let message = file_error(text);
+        assert!(message.starts_with("config.yaml") && message.contains(expected), "{text:?} gave: {message}");
     }
 }
 
 #[test]
-fn values_that_make_no_sense_are_refused_in_plain_words() {
+fn invalid_values_are_rejected_with_a_clear_message() {
     let cases = [
         ("telegram: { api_url: api.telegram.org }", "starts with http:// or https://"),
         ("telegram: { mode: webhook }", "telegram.mode is \"webhook\", and only polling is supported now"),
@@ -157,13 +157,16 @@ fn values_that_make_no_sense_are_refused_in_plain_words() {
         ("attachments: { retention_days: 3 }", "attachments.retention_days is not supported yet"),
     ];
     for (text, expected) in cases {
-        let told = refusal(text);
-        assert!(told.starts_with("config.yaml line 1: ") && told.contains(expected), "{text:?}: {told}");
+        let message = file_error(text);
+        assert!(
+            message.starts_with("config.yaml line 1: ") && message.contains(expected),
+            "{text:?}: {message}"
+        );
     }
 }
 
 #[test]
-fn a_list_of_agents_replaces_the_built_in_one_and_keeps_its_order() {
+fn agents_in_a_file_replace_the_built_in_agent_and_keep_their_order() {
     let config = file("agents:\n  zoe: { provider: OFFLINE, tools: [crop_image] }\n  abe: { model: 4.10 }\n");
     let names: Vec<_> = config.agents.iter().map(|agent| agent.name.as_str()).collect();
     assert_eq!(names, ["zoe", "abe"]);
@@ -175,7 +178,7 @@ fn a_list_of_agents_replaces_the_built_in_one_and_keeps_its_order() {
 }
 
 #[test]
-fn the_environment_wins_over_the_file() {
+fn the_environment_overrides_the_file() {
     let config = with(
         "telegram: { batch: { quiet_ms: 50 } }\nagents: { zoe: {} }",
         &[
@@ -200,7 +203,7 @@ fn the_environment_wins_over_the_file() {
 }
 
 #[test]
-fn lists_in_the_environment_may_leave_out_the_brackets() {
+fn lists_in_the_environment_need_no_brackets() {
     for text in ["[11, 22]", "11,22", " 11, 22 "] {
         let config = variable("PHOTOTHREAD_TELEGRAM__ALLOWED_USER_IDS", text).unwrap();
         assert_eq!(config.telegram.allowed_user_ids, [11, 22]);
@@ -210,27 +213,27 @@ fn lists_in_the_environment_may_leave_out_the_brackets() {
 }
 
 #[test]
-fn a_variable_that_sets_nothing_is_named() {
+fn an_invalid_variable_is_named() {
     assert_eq!(
-        variable_refusal("PHOTOTHREAD_TELEGRAM__ALOWED_USER_IDS", "[1]"),
+        variable_error("PHOTOTHREAD_TELEGRAM__ALOWED_USER_IDS", "[1]"),
         "PHOTOTHREAD_TELEGRAM__ALOWED_USER_IDS: unknown key telegram.alowed_user_ids; \
          did you mean allowed_user_ids?"
     );
     assert_eq!(
-        variable_refusal("PHOTOTHREAD_TELEGRAM__BATCH__QUIET_MS", "soon"),
+        variable_error("PHOTOTHREAD_TELEGRAM__BATCH__QUIET_MS", "soon"),
         "PHOTOTHREAD_TELEGRAM__BATCH__QUIET_MS: telegram.batch.quiet_ms must be a whole number \
          from 0 to 86400000"
     );
     assert_eq!(
-        variable_refusal("PHOTOTHREAD_AGENTS__BOB__MODEL", "x"),
+        variable_error("PHOTOTHREAD_AGENTS__BOB__MODEL", "x"),
         "PHOTOTHREAD_AGENTS__BOB__MODEL: there is no bob in agents; there is: photothread"
     );
-    let deep = variable_refusal("PHOTOTHREAD_DATABASE__URL__HOST", "x");
+    let deep = variable_error("PHOTOTHREAD_DATABASE__URL__HOST", "x");
     assert!(deep.contains("database.url has no keys of its own"), "{deep}");
 }
 
 #[test]
-fn secrets_come_from_the_environment_and_never_show() {
+fn secrets_come_from_the_environment_and_are_never_printed() {
     let config = with(
         "database: { url: 'postgres://me:hunter2@db/photothread' }",
         &[
@@ -245,21 +248,21 @@ fn secrets_come_from_the_environment_and_never_show() {
     assert!(!shown.contains("secret-") && !shown.contains("hunter2"), "{shown}");
     assert!(config.secrets.openai_api_key.is_none(), "an empty variable counts as unset");
     assert_eq!(config.secrets.all().count(), 3);
-    let told = refusal("database: { url: 'mysql://me:hunter2@db/photothread' }");
-    assert!(!told.contains("hunter2"), "{told}");
+    let message = file_error("database: { url: 'mysql://me:hunter2@db/photothread' }");
+    assert!(!message.contains("hunter2"), "{message}");
 }
 
 #[test]
-fn a_vendor_without_its_key_is_refused_unless_the_server_is_ones_own() {
+fn a_vendor_needs_its_key_unless_the_server_is_self_hosted() {
     for (name, variable) in
         [("Anthropic", "ANTHROPIC_API_KEY"), ("openai", "OPENAI_API_KEY"), ("GEMINI", "GEMINI_API_KEY")]
     {
         let agent = format!("agents: {{ a: {{ provider: {name} }} }}\n");
         let name = name.to_lowercase();
-        let told = refusal(&agent);
+        let message = file_error(&agent);
         assert!(
-            told.starts_with(&format!("agents.a.provider is {name}, but {variable} is not set")),
-            "{told}"
+            message.starts_with(&format!("agents.a.provider is {name}, but {variable} is not set")),
+            "{message}"
         );
         assert!(with(&agent, &[(variable, "k")]).is_ok());
         let own =
@@ -285,50 +288,50 @@ fn auto_takes_the_first_provider_with_a_key() {
 }
 
 #[test]
-fn agents_may_only_own_commands_that_telegram_takes_and_name_agents_that_exist() {
-    let told = refusal("agents: { a: { command: Describe } }");
-    assert!(told.contains("agents.a.command must be 1 to 32 lower-case letters"), "{told}");
-    let told = refusal("agents: { a: { command: /cancel } }");
-    assert!(told.contains("which is a command of the bot itself"), "{told}");
-    let told = refusal("agents: { a: { command: look }, b: { command: /look } }");
-    assert_eq!(told, "agents.b.command is \"look\", which is the command of a already");
-    let told = refusal("agents: { a: { fallback: c }, b: {} }");
-    assert_eq!(told, "agents.a.fallback is \"c\", which is no agent; there are a, b");
-    let told = refusal("agents: { a: { fallback: a } }");
-    assert!(told.ends_with("which is the agent itself"), "{told}");
+fn agent_commands_and_fallbacks_are_checked() {
+    let message = file_error("agents: { a: { command: Describe } }");
+    assert!(message.contains("agents.a.command must be 1 to 32 lower-case letters"), "{message}");
+    let message = file_error("agents: { a: { command: /cancel } }");
+    assert!(message.contains("which is a command of the bot itself"), "{message}");
+    let message = file_error("agents: { a: { command: look }, b: { command: /look } }");
+    assert_eq!(message, "agents.b.command is \"look\", which is the command of a already");
+    let message = file_error("agents: { a: { fallback: c }, b: {} }");
+    assert_eq!(message, "agents.a.fallback is \"c\", which is no agent; there are a, b");
+    let message = file_error("agents: { a: { fallback: a } }");
+    assert!(message.ends_with("which is the agent itself"), "{message}");
 }
 
 #[test]
-fn options_are_passed_on_as_they_are_and_prices_are_added_to_those_that_are_known() {
+fn options_are_passed_on_unchanged_and_prices_extend_the_built_in_ones() {
     let config = file(
         "agents: { a: { temperature: 0.5, options: { thinking: { type: enabled, budget_tokens: 2000 } } } }\n\
          prices: { my-model: { input: 1, output: 2 } }",
     );
     assert_eq!(config.agents[0].options["thinking"]["budget_tokens"], 2000);
     assert_eq!(config.agents[0].temperature, Some(0.5));
-    assert_eq!(config.prices["my-model"], Price { input: 1.0, output: 2.0, cached_input: None });
+    assert_eq!(config.prices["my-model"], PriceSettings { input: 1.0, output: 2.0, cached_input: None });
     assert!(config.prices.contains_key("gpt-5-mini"), "the built-in ones stay");
-    let told = refusal("agents: { a: { options: 7 } }");
-    assert!(told.contains("agents.a.options must be a section"), "{told}");
+    let message = file_error("agents: { a: { options: 7 } }");
+    assert!(message.contains("agents.a.options must be a section"), "{message}");
 }
 
 #[test]
-fn an_agent_whose_prompt_does_not_exist_is_named() {
-    let told = file("agents: { a: { prompt: poet } }").check_prompts(&Prompts::load(None).unwrap());
+fn an_unknown_prompt_is_reported_with_its_agent() {
+    let message = file("agents: { a: { prompt: poet } }").check_prompts(&Prompts::load(None).unwrap());
     assert_eq!(
-        told.unwrap_err().to_string(),
+        message.unwrap_err().to_string(),
         "agents.a.prompt is \"poet\", which prompts.yaml does not have; it has photothread"
     );
 }
 
 #[test]
 fn a_named_file_must_exist() {
-    let told = Config::load(Some(Path::new("no/such.yaml")), std::iter::empty()).unwrap_err().to_string();
-    assert!(told.starts_with("cannot read no/such.yaml"), "{told}");
+    let message = Config::load(Some(Path::new("no/such.yaml")), std::iter::empty()).unwrap_err().to_string();
+    assert!(message.starts_with("cannot read no/such.yaml"), "{message}");
 }
 
 #[test]
-fn places_are_read_as_people_write_them() {
+fn storage_urls_are_parsed_leniently() {
     let sqlite = |text: &str| match text.parse::<DatabaseUrl>().unwrap() {
         DatabaseUrl::Sqlite(path) => path,
         DatabaseUrl::Postgres(_) => panic!("{text} is no PostgreSQL"),
@@ -344,20 +347,23 @@ fn places_are_read_as_people_write_them() {
 }
 
 #[test]
-fn a_page_that_others_can_reach_must_ask_who_they_are() {
+fn a_page_that_others_can_reach_requires_authentication() {
     for address in ["0.0.0.0:8080", "[::]:8080", "192.168.1.2:80"] {
-        let told = refusal(&format!("web: {{ listen: '{address}' }}"));
-        assert!(told.contains(address) && told.contains("set web.auth to required"), "{told}");
+        let message = file_error(&format!("web: {{ listen: '{address}' }}"));
+        assert!(message.contains(address) && message.contains("set web.auth to required"), "{message}");
         let guarded = file(&format!("web: {{ listen: '{address}', auth: required }}")).web;
         assert_eq!((guarded.listen, guarded.auth), (address.parse().ok(), Auth::Required));
     }
-    let told = refusal("web: { public_url: 'https://photos.example.org' }");
-    assert!(told.contains("web.public_url is set") && told.contains("web.auth to required"), "{told}");
+    let message = file_error("web: { public_url: 'https://photos.example.org' }");
+    assert!(
+        message.contains("web.public_url is set") && message.contains("web.auth to required"),
+        "{message}"
+    );
     assert_eq!(file("web: { listen: '[::1]:8080' }").web.auth, Auth::Local);
 }
 
 #[test]
-fn names_of_the_page_are_kept_in_one_spelling() {
+fn web_settings_are_normalized() {
     let web = file("web: { auth: Required, public_url: 'HTTPS://Photos.Example.org:443/', admins: [7], exclusive_tags: [' Mood: ', topic] }").web;
     assert_eq!(web.public_url.unwrap().as_str(), "https://photos.example.org/");
     assert_eq!((web.admins, web.exclusive_tags), (vec![7], vec!["mood".to_owned(), "topic".to_owned()]));
@@ -373,6 +379,6 @@ fn drafts_can_be_turned_off() {
     ] {
         assert_eq!(config.telegram.drafts, Drafts { after_ms: None, every_ms: 1500 });
     }
-    let wrong = refusal("telegram:\n  drafts: { after_ms: soon }");
+    let wrong = file_error("telegram:\n  drafts: { after_ms: soon }");
     assert!(wrong.ends_with("must be a whole number from 0 to 86400000, or null"), "{wrong}");
 }

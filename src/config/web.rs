@@ -1,4 +1,4 @@
-//! The page: where it listens, who gets in, and what it is called from outside.
+//! Settings of the page and the API: listen address, authentication, public URL.
 
 use super::{Config, ConfigError};
 use serde::{Deserialize, Deserializer, de::Error as _};
@@ -6,30 +6,30 @@ use std::net::SocketAddr;
 use url::Url;
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Web {
+pub struct WebSettings {
     /// `None` turns the page off.
     pub listen: Option<SocketAddr>,
     pub auth: Auth,
     /// Telegram user ids that see all conversations.
     pub admins: Vec<i64>,
-    /// Scheme, host and perhaps a port: how people reach the page.
-    #[serde(deserialize_with = "optional_address")]
+    /// Origin (scheme, host, optional port) under which people reach the page.
+    #[serde(deserialize_with = "deserialize_optional_url")]
     pub public_url: Option<Url>,
-    /// Groups of tags of which a message may have only one.
+    /// Tag groups of which a message may carry only one tag.
     pub exclusive_tags: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Auth {
-    /// Whoever sits at this machine is its owner; nobody logs in.
+    /// No login: every request comes from this machine and acts as the owner.
     Local,
-    /// A link from the bot, or an API token.
+    /// Login by a link from the bot, or an API token.
     Required,
 }
 
 impl Config {
-    /// A page that asks nobody who they are is for this machine only.
+    /// Without authentication the page must be reachable from this machine only.
     pub(super) fn check_web(&self) -> Result<(), ConfigError> {
         if self.web.auth == Auth::Required {
             return Ok(());
@@ -42,35 +42,35 @@ impl Config {
     }
 }
 
-fn optional_address<'de, D: Deserializer<'de>>(source: D) -> Result<Option<Url>, D::Error> {
+fn deserialize_optional_url<'de, D: Deserializer<'de>>(source: D) -> Result<Option<Url>, D::Error> {
     let text: Option<String> = Option::deserialize(source)?;
     text.map(|text| text.parse().map_err(D::Error::custom)).transpose()
 }
 
-/// An origin in its one spelling: nothing after the host and port.
-pub(super) fn origin(text: &str) -> Result<String, String> {
-    let wrong = || {
+/// Normalizes an origin; rejects a path, query, fragment or credentials.
+pub(super) fn check_origin(text: &str) -> Result<String, String> {
+    let message = || {
         "must be an address with nothing after its name and port, such as https://photos.example.org, or null"
             .to_owned()
     };
-    let url = Url::parse(text.trim()).map_err(|_| wrong())?;
+    let url = Url::parse(text.trim()).map_err(|_| message())?;
     let bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
     let anonymous = url.username().is_empty() && url.password().is_none();
     match matches!(url.scheme(), "http" | "https") && bare && anonymous {
         true => Ok(url.origin().ascii_serialization()),
-        false => Err(wrong()),
+        false => Err(message()),
     }
 }
 
-pub(super) fn auth(text: &str) -> Result<String, String> {
+pub(super) fn check_auth(text: &str) -> Result<String, String> {
     match text.trim().to_ascii_lowercase().as_str() {
         name @ ("local" | "required") => Ok(name.into()),
         other => Err(format!("is {other:?}, but must be local or required")),
     }
 }
 
-/// A group is what stands before the colon of a tag, as tags are kept.
-pub(super) fn tag_group(text: &str) -> Result<String, String> {
+/// Normalizes a tag group: the part before the colon of a tag, in lower case as tags are stored.
+pub(super) fn check_tag_group(text: &str) -> Result<String, String> {
     let name = text.trim().trim_end_matches(':').trim().to_lowercase();
     match name.is_empty() || name.contains(':') {
         true => Err("must be what stands before the colon of a tag, such as topic".into()),
@@ -78,7 +78,7 @@ pub(super) fn tag_group(text: &str) -> Result<String, String> {
     }
 }
 
-pub(super) fn listen_address(text: &str) -> Result<String, String> {
+pub(super) fn check_listen_address(text: &str) -> Result<String, String> {
     let numeric = text.trim().replacen("localhost:", "127.0.0.1:", 1);
     let address: SocketAddr =
         numeric.parse().map_err(|_| "must be an address and a port, such as 127.0.0.1:8080, or null")?;

@@ -1,11 +1,11 @@
-//! Where things are kept, read from a URL once so that nobody after has to look at one again.
+//! Database and file store URLs, parsed once into typed values.
 
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use std::{path::PathBuf, str::FromStr};
 use url::Url;
 
-/// Where the history lives.
+/// The database that holds the history.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "String")]
 pub enum DatabaseUrl {
@@ -16,7 +16,7 @@ pub enum DatabaseUrl {
 }
 
 impl DatabaseUrl {
-    /// What the store opens. It may hold a password: never show it.
+    /// The URL that the store opens. It may hold a password: never log or print it.
     pub fn to_url(&self) -> String {
         match self {
             Self::Sqlite(path) => {
@@ -27,8 +27,8 @@ impl DatabaseUrl {
         }
     }
 
-    /// Fit for a terminal.
-    pub fn shown(&self) -> String {
+    /// Without credentials, for the terminal.
+    pub fn display_name(&self) -> String {
         match self {
             Self::Sqlite(path) => path.display().to_string(),
             Self::Postgres(_) => "PostgreSQL".into(),
@@ -49,9 +49,9 @@ impl FromStr for DatabaseUrl {
                             in memory, a restart would lose everything"
                     .into());
             }
-            return Ok(Self::Sqlite(percent_decoded(path)?.into()));
+            return Ok(Self::Sqlite(decode_percent(path)?.into()));
         }
-        // The text may hold a password, so no sentence here repeats it.
+        // The text may hold a password, so error messages never repeat it.
         match Url::parse(text) {
             Ok(url) if matches!(url.scheme(), "postgres" | "postgresql") => Ok(Self::Postgres(text.into())),
             _ => Err("must start with sqlite://, postgres:// or postgresql://".into()),
@@ -66,20 +66,20 @@ impl TryFrom<String> for DatabaseUrl {
     }
 }
 
-/// Where the files live.
+/// The store that holds the files.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum AttachmentsUrl {
     /// Relative paths are relative to the working directory.
     Directory(PathBuf),
-    /// Gone at exit; for trying things out.
+    /// Lost at exit; for tests and experiments.
     Memory,
     /// `s3://`, `gs://` or `az://`, with the bucket as its host.
     Bucket(Url),
 }
 
 impl AttachmentsUrl {
-    /// What the object store opens.
+    /// The URL that the object store opens.
     pub fn to_url(&self) -> String {
         match self {
             Self::Directory(path) => format!("file://{}", path.display()),
@@ -97,7 +97,7 @@ impl FromStr for AttachmentsUrl {
         if let Some(rest) = strip_scheme(text, "file:") {
             return match rest.strip_prefix("//").unwrap_or(rest) {
                 "" => Err("must name a directory, such as file://data/attachments".into()),
-                path => Ok(Self::Directory(percent_decoded(path)?.into())),
+                path => Ok(Self::Directory(decode_percent(path)?.into())),
             };
         }
         match Url::parse(text) {
@@ -123,8 +123,8 @@ fn strip_scheme<'a>(text: &'a str, scheme: &str) -> Option<&'a str> {
     head.eq_ignore_ascii_case(scheme).then_some(rest)
 }
 
-/// By hand, because `Url` takes the first part of `file://data/x` for a host and folds `..` away.
-fn percent_decoded(path: &str) -> Result<String, String> {
+/// `Url` cannot do this: it takes the first part of `file://data/x` for a host and removes `..`.
+fn decode_percent(path: &str) -> Result<String, String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
     while let Some((&first, after)) = rest.split_first() {
