@@ -1,4 +1,4 @@
-//! The local page: a person without Telegram uploads a photo, asks for an edit, sees the result and replies to it.
+//! The page without scripts and without login: upload, edit, reply.
 
 use crate::harness::{BotUnderTest, Settings, World, jpeg, png};
 use image::GenericImageView as _;
@@ -16,7 +16,7 @@ struct Page {
     url: String,
     bot: BotUnderTest,
     settings: Settings,
-    /// Where the conversation is, once it has begun.
+    /// The path of the conversation, once it exists.
     place: Mutex<String>,
 }
 
@@ -45,7 +45,7 @@ impl Page {
         self.get(&place).await.text().await.unwrap()
     }
 
-    /// As a browser without scripts: the form is sent, and where it leads is followed.
+    /// Submits the form like a browser without scripts and follows the redirect.
     async fn send(&self, form: Form) -> StatusCode {
         let place = self.place.lock().unwrap().clone();
         let answer = self.client.post(format!("{}{place}", self.url)).multipart(form).send().await.unwrap();
@@ -56,7 +56,7 @@ impl Page {
         answer.status()
     }
 
-    /// Everything on the page, oldest first.
+    /// The entries of the page, oldest first.
     async fn rows(&self) -> Vec<Message> {
         let store = self.settings.store().await;
         let session = self.place.lock().unwrap().trim_start_matches("/c/").parse().unwrap();
@@ -86,7 +86,7 @@ fn replies(page: &str) -> Vec<(String, String)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_photo_is_edited_on_the_page_and_a_reply_goes_on_from_the_result() {
+async fn a_photo_is_edited_and_the_result_can_be_replied_to() {
     let page = Page::open().await;
     assert!(page.text().await.contains("crop to a square"), "an empty page says what to try");
     assert_eq!(page.get("/").await.status(), StatusCode::OK, "nothing is begun by looking");
@@ -108,7 +108,7 @@ async fn a_photo_is_edited_on_the_page_and_a_reply_goes_on_from_the_result() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn several_files_are_one_album_and_one_answer() {
+async fn several_files_are_one_album_with_one_answer() {
     let page = Page::open().await;
     let form = Form::new()
         .text("content", "make them black and white")
@@ -123,7 +123,7 @@ async fn several_files_are_one_album_and_one_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn other_sites_and_hostile_files_get_nowhere() {
+async fn cross_site_posts_and_hostile_files_are_refused() {
     let page = Page::open().await;
     let elsewhere = page.client.get(&page.url).header(HOST, "evil.example").send().await.unwrap();
     assert_eq!(elsewhere.status(), StatusCode::FORBIDDEN);

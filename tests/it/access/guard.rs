@@ -1,4 +1,4 @@
-//! Names the page answers to, sites that may not use its cookies, and what every answer tells the browser.
+//! Host names, cross-site requests and security headers.
 
 use super::{House, Shows};
 use crate::{
@@ -14,7 +14,7 @@ use serde_json::json;
 const PUBLIC: &str = "https://photos.example.org";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_name_that_is_not_the_pages_gets_nothing() {
+async fn foreign_host_names_are_refused() {
     let local = Api::open().await;
     let under = async |url: &str, client: &reqwest::Client, host: &str| -> Response {
         client.get(format!("{url}/sessions")).header(HOST, host).send().await.unwrap()
@@ -39,7 +39,7 @@ async fn a_name_that_is_not_the_pages_gets_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_site_cannot_use_the_cookie_of_a_browser() {
+async fn cross_site_requests_are_refused() {
     let house = House::open().await;
     let ann = house.world.private_chat(user(1001, "Ann"));
     let link = house.link(&ann).await;
@@ -82,7 +82,7 @@ async fn another_site_cannot_use_the_cookie_of_a_browser() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_program_with_a_token_is_no_browsers_victim() {
+async fn requests_with_a_token_need_no_origin() {
     let house = House::open().await;
     let ann = house.world.private_chat(user(1001, "Ann"));
     let (token, _) = house.token(&house.log_in(&ann).await).await;
@@ -92,7 +92,7 @@ async fn a_program_with_a_token_is_no_browsers_victim() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn on_this_machine_programs_are_served_and_other_sites_are_not() {
+async fn the_local_page_serves_programs_but_no_other_sites() {
     let local = Api::open().await;
     let post = |headers: &'static [(&'static str, &'static str)]| {
         let mut request = local.ask(Method::POST, "/sessions");
@@ -116,7 +116,7 @@ async fn on_this_machine_programs_are_served_and_other_sites_are_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn people_without_a_login_get_a_page_and_programs_a_problem() {
+async fn browsers_get_a_login_page_and_programs_a_problem() {
     let house = House::open().await;
     for path in ["/", "/sessions", "/docs", "/nowhere"] {
         let person = house.ask(&Shows::Nothing, Method::GET, path).header("accept", "text/html,*/*");
@@ -134,7 +134,7 @@ async fn people_without_a_login_get_a_page_and_programs_a_problem() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_answer_tells_the_browser_to_be_careful() {
+async fn every_response_has_security_headers() {
     let local = Api::open().await;
     let header = |answer: &Response, name: &str| {
         answer.headers().get(name).map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default()
@@ -160,7 +160,7 @@ async fn every_answer_tells_the_browser_to_be_careful() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_reference_page_works_under_its_policy() {
+async fn the_docs_page_works_under_its_content_policy() {
     let api = Api::open().await;
     let browser = Browser::start().await;
     browser.go(&format!("{}/docs/", api.url)).await;

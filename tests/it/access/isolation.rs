@@ -1,9 +1,9 @@
-//! Nobody reads, lists, changes or deletes what is another's: every route is tried with their ids, with a browser's
-//! cookie and with a program's token, and answers as if nothing were there.
+//! Isolation between people. Every route is tried with ids of another person, by cookie and by token, and must answer as
+//! if the ids did not exist.
 
 use super::{
     House, Shows,
-    walk::{About, Route, Things},
+    routes::{About, Route, Things},
 };
 use crate::harness::{PATIENCE, Person, jpeg, user};
 use reqwest::{
@@ -13,12 +13,12 @@ use reqwest::{
 };
 use serde_json::{Value, json};
 
-/// Somebody with a conversation, a message, a file and a token.
-struct Somebody {
+/// A person with a session, a message, a file and a token.
+struct Tenant {
     browser: Shows,
     program: Shows,
     things: Things,
-    /// Of a file that waits to be sent.
+    /// The id of an uploaded file that no message uses yet.
     upload: String,
 }
 
@@ -34,8 +34,8 @@ async fn json_of(house: &House, shows: &Shows, path: &str) -> Value {
     answer.json().await.unwrap()
 }
 
-/// Lives here for a while: has logged in, made a token, sent a picture and got an answer.
-async fn settle(house: &House, person: &Person, title: &str) -> Somebody {
+/// Logs in, creates a token, sends a picture and waits for the answer.
+async fn create_tenant(house: &House, person: &Person, title: &str) -> Tenant {
     let browser = house.log_in(person).await;
     let (program, token) = house.token(&browser).await;
     let begun = house.ask(&browser, Method::POST, "/sessions").json(&json!({ "title": title }));
@@ -67,11 +67,11 @@ async fn settle(house: &House, person: &Person, title: &str) -> Somebody {
         attachment: text(&answer["attachments"][0]["attachmentId"]),
         token,
     };
-    Somebody { browser, program, things, upload: text(&upload["attachment"]["attachmentId"]) }
+    Tenant { browser, program, things, upload: text(&upload["attachment"]["attachmentId"]) }
 }
 
-/// All that somebody sees of their own.
-async fn all_of(house: &House, whose: &Somebody) -> Vec<Value> {
+/// Everything that a person sees of their own data.
+async fn all_of(house: &House, whose: &Tenant) -> Vec<Value> {
     let Things { session, attachment, .. } = &whose.things;
     let mut seen = Vec::new();
     for path in [
@@ -89,9 +89,9 @@ async fn all_of(house: &House, whose: &Somebody) -> Vec<Value> {
     seen
 }
 
-/// Nothing of Ann's is in what somebody else was shown.
+/// Asserts that a response contains nothing of Ann's data.
 #[track_caller]
-fn shows_nothing_of(ann: &Somebody, shown: &str, what: &str) {
+fn shows_nothing_of(ann: &Tenant, shown: &str, what: &str) {
     let Things { session, turn, attachment, token, .. } = &ann.things;
     for secret in [session.as_str(), turn, attachment, token, &ann.upload, WORDS] {
         assert!(!shown.contains(secret), "{what} shows {secret}: {shown}");
@@ -99,11 +99,11 @@ fn shows_nothing_of(ann: &Somebody, shown: &str, what: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_of_anothers_can_be_read_listed_changed_or_deleted() {
+async fn no_route_reaches_data_of_another_person() {
     let house = House::open().await;
     let chat = house.world.private_chat(user(1001, "Ann"));
-    let ann = settle(&house, &chat, WORDS).await;
-    let bob = settle(&house, &house.world.private_chat(user(1002, "Bob")), "bob's").await;
+    let ann = create_tenant(&house, &chat, WORDS).await;
+    let bob = create_tenant(&house, &house.world.private_chat(user(1002, "Bob")), "bob's").await;
     chat.says("the lighthouse keeper waits").await;
     house.settings.until_settled(&house.world).await;
     let before = all_of(&house, &ann).await;
@@ -145,10 +145,10 @@ async fn nothing_of_anothers_can_be_read_listed_changed_or_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lists_and_searches_find_only_ones_own() {
+async fn lists_and_searches_return_only_own_sessions() {
     let house = House::open().await;
-    let ann = settle(&house, &house.world.private_chat(user(1001, "Ann")), WORDS).await;
-    let bob = settle(&house, &house.world.private_chat(user(1002, "Bob")), "bob's").await;
+    let ann = create_tenant(&house, &house.world.private_chat(user(1001, "Ann")), WORDS).await;
+    let bob = create_tenant(&house, &house.world.private_chat(user(1002, "Bob")), "bob's").await;
     let file = &ann.things.attachment;
     for path in [
         "/sessions?user_id=1001".to_owned(),
@@ -179,10 +179,10 @@ async fn lists_and_searches_find_only_ones_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_of_anothers_is_reached_through_a_conversation_of_ones_own() {
+async fn ids_of_another_person_are_useless_in_own_conversations() {
     let house = House::open().await;
-    let ann = settle(&house, &house.world.private_chat(user(1001, "Ann")), WORDS).await;
-    let bob = settle(&house, &house.world.private_chat(user(1002, "Bob")), "bob's").await;
+    let ann = create_tenant(&house, &house.world.private_chat(user(1001, "Ann")), WORDS).await;
+    let bob = create_tenant(&house, &house.world.private_chat(user(1002, "Bob")), "bob's").await;
     let (hers, his) = (&ann.things, &bob.things);
     let before = all_of(&house, &ann).await;
     let history = house.get(&bob.browser, &format!("/sessions/{}/history", his.session)).await;
@@ -217,7 +217,7 @@ async fn nothing_of_anothers_is_reached_through_a_conversation_of_ones_own() {
             assert!(status.is_client_error(), "{method} {path} {body}: {status}");
         }
     }
-    // Ids of hers that he takes for his own are taken as no more than that.
+    // Her ids in his history are only text.
     for more in [
         json!({ "internalId": message }),
         json!({ "turnId": hers.turn }),
@@ -228,7 +228,7 @@ async fn nothing_of_anothers_is_reached_through_a_conversation_of_ones_own() {
         let status = request.header(IF_MATCH, "*").json(&body).send().await.unwrap().status();
         assert!(!status.is_server_error(), "{body}: {status}");
     }
-    // What was said with a picture's id in it is only words.
+    // A picture id in a message text is only text.
     let words = format!("crop to a square\n[Attachment ID: {}]", hers.attachment);
     let said = house.ask(&bob.browser, Method::POST, &format!("/sessions/{}/messages", his.session));
     assert_eq!(said.json(&json!({ "content": words })).send().await.unwrap().status(), StatusCode::ACCEPTED);
@@ -250,9 +250,9 @@ async fn nothing_of_anothers_is_reached_through_a_conversation_of_ones_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_login_nothing_answers_but_what_must() {
+async fn only_public_routes_answer_without_a_login() {
     let house = House::open().await;
-    let ann = settle(&house, &house.world.private_chat(user(1001, "Ann")), WORDS).await;
+    let ann = create_tenant(&house, &house.world.private_chat(user(1001, "Ann")), WORDS).await;
     let before = all_of(&house, &ann).await;
     let nobody = [Shows::Nothing, Shows::Cookie("photothread=AAAA".into())];
     for route in Route::all(&house, &ann.browser).await {
@@ -293,9 +293,9 @@ async fn without_a_login_nothing_answers_but_what_must() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_ends_with_the_login_or_token_that_opened_it() {
+async fn event_streams_end_with_their_login_or_token() {
     let house = House::open().await;
-    let ann = settle(&house, &house.world.private_chat(user(1001, "Ann")), WORDS).await;
+    let ann = create_tenant(&house, &house.world.private_chat(user(1001, "Ann")), WORDS).await;
     let path = format!("/sessions/{}/events", ann.things.session);
     let mut open = [house.get(&ann.browser, &path).await, house.get(&ann.program, &path).await];
     for stream in &mut open {

@@ -1,4 +1,4 @@
-//! From `/web` on Telegram to a browser that is logged in, and out again.
+//! Login by a link from the bot, renewal and logout.
 
 use super::{House, Shows, contains, cookie_of};
 use crate::harness::{BotUnderTest, Settings, World, user};
@@ -15,7 +15,7 @@ use serde_json::json;
 use std::sync::Arc;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_link_from_the_bot_logs_in_once_and_looking_at_it_does_not_use_it_up() {
+async fn login_links_work_once_and_survive_previews() {
     let house = House::open().await;
     let ann = house.world.private_chat(user(1001, "Ann"));
     let link = house.link(&ann).await;
@@ -52,7 +52,7 @@ async fn a_link_from_the_bot_logs_in_once_and_looking_at_it_does_not_use_it_up()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_that_opens_the_door_is_in_the_database() {
+async fn no_secret_is_stored_in_the_database() {
     let house = House::open().await;
     let ann = house.world.private_chat(user(1001, "Ann"));
     let unused = house.link(&ann).await;
@@ -69,22 +69,22 @@ async fn nothing_that_opens_the_door_is_in_the_database() {
     house.bot.stop().await;
 }
 
-/// A door of the same house, to make links at other times.
-async fn beside(house: &House, settings: &Settings) -> Logins {
+/// Another `Logins` on the same data, to create links at other times.
+async fn logins_of(house: &House, settings: &Settings) -> Logins {
     let store = settings.store().await;
     let access = Arc::new(Access::open(store.clone(), [], true).await.unwrap());
     Logins::new(store, access, PageAccess::Login(house.url.clone()), [])
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_link_that_is_old_or_forged_tells_to_ask_for_a_new_one() {
+async fn expired_and_forged_links_are_refused() {
     let house = House::open().await;
     let ann = house.world.private_chat(user(1001, "Ann"));
     let fresh = house.link(&ann).await;
-    let door = beside(&house, &house.settings).await;
+    let logins = logins_of(&house, &house.settings).await;
     let link_of = async |age: i64| {
         let link =
-            door.create_link(&UserId("1001".into()), Utc::now() - TimeDelta::seconds(age)).await.unwrap();
+            logins.create_link(&UserId("1001".into()), Utc::now() - TimeDelta::seconds(age)).await.unwrap();
         link.unwrap().strip_prefix(&house.url).unwrap().to_owned()
     };
     let (nearly, old) = (link_of(280).await, link_of(301).await);
@@ -100,7 +100,7 @@ async fn a_link_that_is_old_or_forged_tells_to_ask_for_a_new_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_group_is_given_no_link() {
+async fn groups_get_no_login_link() {
     let house = House::open().await;
     let group = house.world.group("Holiday");
     let ann = group.member(user(1001, "Ann"));
@@ -111,7 +111,7 @@ async fn a_group_is_given_no_link() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stranger_is_given_no_link() {
+async fn strangers_get_no_login_link() {
     let house = House::open_with(|settings| {
         settings
             .with("PHOTOTHREAD_TELEGRAM__ALLOW_EVERYONE", "false")
@@ -126,7 +126,7 @@ async fn a_stranger_is_given_no_link() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn where_nobody_logs_in_the_bot_says_where_the_page_is() {
+async fn without_login_the_bot_names_the_address_of_the_page() {
     let world = World::start().await;
     let settings = Settings::new(&world).with("PHOTOTHREAD_WEB__LISTEN", "127.0.0.1:0");
     let bot = BotUnderTest::start(&settings).await;
@@ -136,7 +136,7 @@ async fn where_nobody_logs_in_the_bot_says_where_the_page_is() {
     assert!(told.contains(&bot.page()) && told.contains("machine"), "{told}");
     let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
     let to = client.get(format!("{}/login/x", bot.page())).send().await.unwrap();
-    assert_eq!(to.headers()[LOCATION], "/", "every door leads inside");
+    assert_eq!(to.headers()[LOCATION], "/", "every logins leads inside");
     bot.stop().await;
 
     let settings = settings.with("PHOTOTHREAD_WEB__LISTEN", "null");
@@ -147,7 +147,7 @@ async fn where_nobody_logs_in_the_bot_says_where_the_page_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn over_tls_the_cookie_is_for_this_host_and_tls_only() {
+async fn the_cookie_over_tls_is_secure_and_host_only() {
     let house = House::open_with(|settings| {
         settings.with("PHOTOTHREAD_WEB__PUBLIC_URL", "https://photos.example.org")
     })
@@ -174,13 +174,13 @@ async fn over_tls_the_cookie_is_for_this_host_and_tls_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_login_in_use_is_replaced_every_day() {
+async fn logins_are_renewed_every_day() {
     let house = House::open().await;
-    let door = beside(&house, &house.settings).await;
+    let logins = logins_of(&house, &house.settings).await;
     let ann = UserId("1001".into());
     let yesterday = Utc::now() - TimeDelta::hours(25);
-    let link = door.create_link(&ann, yesterday).await.unwrap().unwrap();
-    let login = door.log_in(link.rsplit('/').next().unwrap(), yesterday).await.unwrap().unwrap();
+    let link = logins.create_link(&ann, yesterday).await.unwrap().unwrap();
+    let login = logins.log_in(link.rsplit('/').next().unwrap(), yesterday).await.unwrap().unwrap();
     let old = Shows::Cookie(format!("photothread={login}"));
     let answer = house.get(&old, "/sessions").await;
     assert_eq!(answer.status(), StatusCode::OK);
@@ -197,7 +197,7 @@ async fn a_login_in_use_is_replaced_every_day() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_logs_out_is_out_and_other_browsers_stay() {
+async fn logout_ends_only_this_login() {
     let house = House::open().await;
     let ann = house.world.private_chat(user(1001, "Ann"));
     let (desk, phone) = (house.log_in(&ann).await, house.log_in(&ann).await);
@@ -210,7 +210,7 @@ async fn whoever_logs_out_is_out_and_other_browsers_stay() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_taken_off_the_list_is_refused_at_once() {
+async fn removed_users_are_refused_at_once() {
     let only = |settings: Settings, ids: &str| {
         settings
             .with("PHOTOTHREAD_TELEGRAM__ALLOW_EVERYONE", "false")
@@ -233,7 +233,7 @@ async fn whoever_is_taken_off_the_list_is_refused_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn admins_see_all_conversations_and_others_their_own() {
+async fn admins_see_all_conversations_and_members_their_own() {
     let house = House::open_with(|settings| settings.with("PHOTOTHREAD_WEB__ADMINS", "[1001]")).await;
     let (ann, bob) =
         (house.world.private_chat(user(1001, "Ann")), house.world.private_chat(user(1002, "Bob")));

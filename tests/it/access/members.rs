@@ -1,17 +1,17 @@
-//! A group's conversation is seen by those who are in the group, for as long as they are.
+//! Group members see the conversation of their group while they are members.
 
 use super::{House, Shows};
 use crate::harness::user;
 use serde_json::Value;
 
-/// How many sessions they see.
+/// The number of visible sessions.
 async fn seen(house: &House, shows: &Shows) -> i64 {
     let listed = house.get(shows, "/sessions").await;
     listed.json::<Value>().await.unwrap()["totalCount"].as_i64().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_leaves_a_group_no_longer_sees_it_and_whoever_joins_does() {
+async fn group_members_see_the_conversation_while_they_are_members() {
     let house = House::open().await;
     let group = house.world.group("Holiday");
     let (ann, bob) = (group.member(user(1001, "Ann")), group.member(user(1002, "Bob")));
@@ -35,7 +35,7 @@ async fn whoever_leaves_a_group_no_longer_sees_it_and_whoever_joins_does() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_last_word_does_not_let_back_in_who_said_it_and_left() {
+async fn a_late_message_of_a_former_member_does_not_restore_access() {
     let house = House::open().await;
     let group = house.world.group("Holiday");
     let (ann, bob) = (group.member(user(1001, "Ann")), group.member(user(1002, "Bob")));

@@ -1,12 +1,12 @@
-//! Who gets in over HTTP and who sees what: the real server with login required, people on Telegram who ask for their
-//! links, and their browsers and programs.
+//! Login, tokens and isolation over HTTP: the real server with login required, people who ask for links on Telegram, and
+//! their browsers and programs.
 
 mod guard;
 mod isolation;
 mod login;
 mod members;
+mod routes;
 mod tokens;
-mod walk;
 
 use crate::harness::{BotUnderTest, Person, Settings, World};
 use reqwest::{
@@ -16,7 +16,7 @@ use reqwest::{
 };
 use serde_json::{Value, json};
 
-/// The program with its page behind a login.
+/// The program with a login for its page.
 pub struct House {
     pub world: World,
     pub settings: Settings,
@@ -25,7 +25,7 @@ pub struct House {
     pub client: Client,
 }
 
-/// What somebody shows with every request.
+/// The credential of a request.
 #[derive(Clone, Debug)]
 pub enum Shows {
     Nothing,
@@ -50,7 +50,7 @@ impl House {
         Self { world, settings, url: bot.page(), bot, client }
     }
 
-    /// Stopped and started again on the same data, with something changed.
+    /// Restarts on the same data with changed settings.
     pub async fn reopened_with(self, change: impl FnOnce(Settings) -> Settings) -> Self {
         self.bot.stop().await;
         Self::start(self.world, change(self.settings)).await
@@ -60,7 +60,7 @@ impl House {
         let request = self.client.request(method, format!("{}{path}", self.url));
         match shows {
             Shows::Nothing => request,
-            // As a browser does it.
+            // As browsers send it.
             Shows::Cookie(cookie) => request.header(COOKIE, cookie).header(ORIGIN, &self.url),
             Shows::Token(token) => request.header(AUTHORIZATION, format!("Bearer {token}")),
         }
@@ -74,7 +74,7 @@ impl House {
         self.get(shows, path).await.status()
     }
 
-    /// The link that the bot gives this person, without the page's address.
+    /// The path of the login link that the bot sends to this person.
     pub async fn link(&self, person: &Person) -> String {
         person.says("/web").await;
         let text = person.next_message().await.text;
@@ -82,19 +82,19 @@ impl House {
         path.trim().to_owned()
     }
 
-    /// Presses the button of the page behind a link.
+    /// Posts the form of the login page.
     pub async fn follow(&self, link: &str) -> Response {
         self.client.post(format!("{}{link}", self.url)).header(ORIGIN, &self.url).send().await.unwrap()
     }
 
-    /// From the bot's link to the cookie of a browser.
+    /// Logs in with a link from the bot.
     pub async fn log_in(&self, person: &Person) -> Shows {
         let answer = self.follow(&self.link(person).await).await;
         assert_eq!(answer.status(), StatusCode::SEE_OTHER);
         Shows::Cookie(cookie_of(&answer).expect("a cookie"))
     }
 
-    /// A token made in that browser, and its id.
+    /// Creates a token and returns it with its id.
     pub async fn token(&self, browser: &Shows) -> (Shows, String) {
         let made = self.ask(browser, Method::POST, "/tokens").json(&json!({ "name": "script" }));
         let made = made.send().await.unwrap();
@@ -104,14 +104,14 @@ impl House {
         (Shows::Token(text(&made["secret"])), text(&made["token"]["tokenId"]))
     }
 
-    /// Everything that is stored about anything, as bytes.
+    /// The raw bytes of the database files.
     pub fn database(&self) -> Vec<u8> {
         let files = std::fs::read_dir(self.settings.folder()).unwrap().map(|file| file.unwrap().path());
         files.filter(|path| path.is_file()).flat_map(|path| std::fs::read(path).unwrap()).collect()
     }
 }
 
-/// Name and value of the cookie that an answer sets.
+/// Name and value of the cookie that a response sets.
 pub fn cookie_of(answer: &Response) -> Option<String> {
     let line = answer.headers().get(SET_COOKIE)?.to_str().unwrap();
     Some(line.split(';').next().unwrap().to_owned())

@@ -1,4 +1,4 @@
-//! API tokens: shown once, listed without their secret, revoked; and those who guess are made to wait.
+//! API tokens: shown once, listed without their secret, revoked. Guessing is rate limited.
 
 use super::{House, Shows};
 use crate::{api::problem, harness::user};
@@ -9,7 +9,7 @@ use reqwest::{
 use serde_json::{Value, json};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_is_shown_once_works_and_is_revoked() {
+async fn tokens_are_shown_once_and_can_be_revoked() {
     let house = House::open().await;
     let ann = house.world.private_chat(user(1001, "Ann"));
     let browser = house.log_in(&ann).await;
@@ -36,7 +36,7 @@ async fn a_token_is_shown_once_works_and_is_revoked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_cannot_make_another_and_needs_a_name() {
+async fn tokens_cannot_create_tokens_and_need_a_name() {
     let house = House::open().await;
     let ann = house.world.private_chat(user(1001, "Ann"));
     let browser = house.log_in(&ann).await;
@@ -52,13 +52,13 @@ async fn a_token_cannot_make_another_and_needs_a_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_guesses_is_made_to_wait_and_nobody_else_is() {
+async fn guessing_is_rate_limited_per_address() {
     let house = House::open().await;
     let ann = house.world.private_chat(user(1001, "Ann"));
     let browser = house.log_in(&ann).await;
     let (token, _) = house.token(&browser).await;
     let link = house.link(&ann).await;
-    // A proxy on this machine tells whom it speaks for.
+    // A proxy on this machine names the client.
     let from = async |address: &str, shows: &Shows, path: &str| {
         let request = house.ask(shows, Method::GET, path).header("x-forwarded-for", address);
         request.send().await.unwrap()
@@ -79,7 +79,7 @@ async fn whoever_guesses_is_made_to_wait_and_nobody_else_is() {
     assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
     assert!(refused.headers().contains_key(RETRY_AFTER));
 
-    // Behind a proxy that says nothing, everybody has one address: whoever is right gets in all the same.
+    // Without that header all clients share one address; a valid token still works.
     assert_eq!(from(eve, &token, "/sessions").await.status(), StatusCode::OK);
     assert_eq!(from(eve, &Shows::Nothing, &link).await.status(), StatusCode::OK);
     assert_eq!(

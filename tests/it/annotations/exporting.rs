@@ -1,4 +1,4 @@
-//! Conversations to take away: to import again, to read, with all files; over HTTP and from the terminal.
+//! Export over HTTP and by the command line, and import of what was exported.
 
 use super::*;
 use crate::{
@@ -13,7 +13,7 @@ async fn export(api: &Api, session: &str, format: &str) -> Response {
     answer
 }
 
-/// A conversation with everything in it: an album, a chain of edits, a reply, notes, a file that is no picture.
+/// A conversation with an album, a chain of edits, a reply, annotations and a file that is not a picture.
 async fn rich(api: &Api) -> String {
     let session = api.begin().await;
     let album = Form::new()
@@ -48,7 +48,7 @@ async fn rich(api: &Api) -> String {
     session
 }
 
-/// The same export with ids by the order of their appearance, and without times that must differ.
+/// The export with ids replaced by order of appearance, and without timestamps that must differ.
 fn comparable(exported: &Value) -> Value {
     let mut plain = exported.clone();
     plain["exportedAt"] = Value::Null;
@@ -79,12 +79,12 @@ fn comparable(exported: &Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_export_imported_gives_the_same_conversation_back() {
+async fn an_imported_export_is_the_same_conversation() {
     there_and_back(Api::open().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_export_imported_gives_the_same_conversation_back_on_postgres() {
+async fn an_imported_export_is_the_same_conversation_on_postgres() {
     let world = World::start().await;
     let settings = Settings::new(&world).with("TELEGRAM_BOT_TOKEN", "").on_postgres().await;
     there_and_back(Api::with(world, settings).await).await;
@@ -113,7 +113,7 @@ async fn there_and_back(api: Api) {
     let later: Value = export(&api, &other, "json").await.json().await.unwrap();
     assert_eq!(comparable(&later), comparable(&exported));
 
-    // A picture that was replied to and deleted is missed by nobody.
+    // A deleted picture that was replied to is not exported.
     let replied = |entry: &Value| entry["replyTo"]["attachmentId"].is_string();
     let reply = api.history(&other).await.into_iter().find(replied).unwrap();
     let lost = format!("/attachments/{}", text(&reply["replyTo"]["attachmentId"]));
@@ -124,7 +124,7 @@ async fn there_and_back(api: Api) {
     let unchanged = api.read(&format!("/sessions/{other}/history?include_tools=true")).await;
     replaces(&api, &other, &unchanged).await;
 
-    // Put back into where it came from, it is itself.
+    // Imported into its own session, nothing changes.
     replaces(&api, &session, &exported).await;
     let same: Value = export(&api, &session, "json").await.json().await.unwrap();
     assert_eq!((&same["history"], &same["attachments"]), (&exported["history"], &exported["attachments"]));
@@ -145,7 +145,7 @@ fn unzipped(bytes: &[u8]) -> HashMap<String, Vec<u8>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_archive_has_every_file_once_under_a_harmless_name_and_can_be_imported() {
+async fn archives_hold_each_file_once_under_a_safe_name() {
     let api = Api::open().await;
     let session = rich(&api).await;
     let answer = export(&api, &session, "zip").await;
@@ -185,7 +185,7 @@ async fn an_archive_has_every_file_once_under_a_harmless_name_and_can_be_importe
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_is_lost_does_not_cost_the_others() {
+async fn archives_without_lost_files_are_complete_otherwise() {
     let api = Api::open().await;
     let session = api.begin().await;
     api.asks(&session, photo("rotate left")).await;
@@ -208,7 +208,7 @@ async fn a_file_that_is_lost_does_not_cost_the_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_exported_is_refused() {
+async fn invalid_exports_are_refused() {
     let api = Api::open().await;
     let session = api.begin().await;
     for query in ["format=pdf", "format=", "colour=red"] {
@@ -222,7 +222,7 @@ async fn what_cannot_be_exported_is_refused() {
     api.bot.stop().await;
 }
 
-/// `photothread export …` on the data of this program: how it ended, and what it said.
+/// Runs `photothread export …` on the data of this program: success, and its output.
 fn terminal(api: &Api, arguments: &[&str]) -> (bool, String, Vec<u8>) {
     let ran = Command::new(env!("CARGO_BIN_EXE_photothread"))
         .arg("export")
@@ -236,7 +236,7 @@ fn terminal(api: &Api, arguments: &[&str]) -> (bool, String, Vec<u8>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_terminal_exports_the_same_and_says_what_it_cannot() {
+async fn the_command_line_exports_the_same() {
     let api = Api::open().await;
     let session = rich(&api).await;
     let empty = api.begin().await;
@@ -287,14 +287,14 @@ async fn the_terminal_exports_the_same_and_says_what_it_cannot() {
     api.bot.stop().await;
 }
 
-/// An archive of a session that is gone, brought back.
+/// Imports an archive of a deleted session.
 async fn imports(api: &Api, bytes: Vec<u8>) -> Response {
     let form = Form::new().part("file", part("export.zip", bytes));
     api.ask(Method::POST, "/sessions/import").multipart(form).send().await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deleted_conversation_comes_back_from_its_archive_with_all_its_files() {
+async fn a_deleted_conversation_is_restored_from_its_archive() {
     let api = Api::open().await;
     let session = rich(&api).await;
     let archive = export(&api, &session, "zip").await.bytes().await.unwrap().to_vec();
@@ -327,7 +327,7 @@ async fn a_deleted_conversation_comes_back_from_its_archive_with_all_its_files()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_archive_that_is_none_leaves_nothing_behind() {
+async fn invalid_archives_leave_nothing_behind() {
     let api = Api::open().await;
     let session = rich(&api).await;
     let archive = export(&api, &session, "zip").await.bytes().await.unwrap().to_vec();

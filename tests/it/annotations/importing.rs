@@ -1,4 +1,4 @@
-//! Whole histories: put back as they were read, imported from a few words, continued, and gone with their files.
+//! Replacing and importing whole histories.
 
 use super::*;
 use crate::{
@@ -18,7 +18,7 @@ fn store(api: &Api) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_read_can_be_put_back_and_nothing_changes() {
+async fn replacing_a_history_by_itself_changes_nothing() {
     let api = Api::open().await;
     let session = api.begin().await;
     let first = api.asks(&session, photo("rotate left, then make it black and white")).await;
@@ -38,7 +38,7 @@ async fn what_was_read_can_be_put_back_and_nothing_changes() {
     assert_eq!((api.history(&session).await, store(&api)), before);
     assert_eq!(api.read(&format!("/sessions/{session}")).await["session"]["messageCount"], 4);
 
-    // Without the tools, what they made in between goes, and the rest stays what it is.
+    // Without the tool calls, intermediate files are deleted and the rest stays.
     let said = api.read(&format!("/sessions/{session}/history")).await;
     let kept = replaces(&api, &session, &said).await;
     assert_eq!(kept, said["history"].as_array().unwrap().clone());
@@ -47,7 +47,7 @@ async fn what_was_read_can_be_put_back_and_nothing_changes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_few_words_are_a_history_and_a_conversation_goes_on_from_them() {
+async fn a_minimal_history_is_imported_and_continued() {
     let api = Api::open().await;
     let session = api.begin().await;
     let upload =
@@ -105,7 +105,7 @@ async fn a_few_words_are_a_history_and_a_conversation_goes_on_from_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rows_that_fit_stay_and_the_rest_is_new() {
+async fn matching_rows_stay_and_the_rest_is_new() {
     let api = Api::open().await;
     let session = api.begin().await;
     api.asks(&session, photo("rotate left")).await;
@@ -113,7 +113,7 @@ async fn rows_that_fit_stay_and_the_rest_is_new() {
     let before = api.history(&session).await;
     let ids = |history: &[Value]| history.iter().map(|entry| entry["internalId"].clone()).collect::<Vec<_>>();
 
-    // Words and notes of a row change; what is left out stays.
+    // Text and annotations of a row change; fields that are left out stay.
     let mut changed = before.clone();
     changed[0] =
         json!({ "role": "user", "internalId": before[0]["internalId"], "content": "please rotate it" });
@@ -127,7 +127,7 @@ async fn rows_that_fit_stay_and_the_rest_is_new() {
     assert_eq!((&now[3]["tags"], &now[3]["refs"]), (&json!(["good"]), &before[3]["refs"]));
     assert_eq!((found(&api, "tag=good").await, found(&api, "q=please").await), (1, 1));
 
-    // One in the middle is new: from there on all are, in the order of the list.
+    // A new entry in the middle: all entries after it are new rows.
     let mut longer = now.clone();
     longer.insert(4, json!({ "role": "assistant", "content": "Anything else?" }));
     let then = replaces(&api, &session, &json!(longer)).await;
@@ -146,7 +146,7 @@ async fn rows_that_fit_stay_and_the_rest_is_new() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_replaced_while_a_turn_waits_or_runs() {
+async fn histories_are_not_replaced_during_a_turn() {
     let model = ScriptedModel::start().await;
     let world = World::start().await;
     let settings = Settings::new(&world).with("TELEGRAM_BOT_TOKEN", "").with_model(&model.base_url());
@@ -166,10 +166,10 @@ async fn nothing_is_replaced_while_a_turn_waits_or_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_history_of_another_session_comes_with_its_pictures_and_goes_on_without_it() {
+async fn histories_of_other_sessions_are_imported_with_their_files() {
     let api = Api::open().await;
     let (from, to) = (api.begin().await, api.begin().await);
-    // In between there is a picture that is only a recipe.
+    // The intermediate picture is only a recipe.
     api.asks(&from, photo("rotate left, then make it black and white")).await;
     let read = api.read(&format!("/sessions/{from}/history?include_tools=true")).await;
     let copied = replaces(&api, &to, &read).await;
@@ -199,7 +199,7 @@ async fn a_history_of_another_session_comes_with_its_pictures_and_goes_on_withou
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_that_was_seen_in_telegram_can_be_replied_to_there_after_a_replacement() {
+async fn replies_in_telegram_work_after_a_replacement() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let api = Api::with(world, settings).await;

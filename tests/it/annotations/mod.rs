@@ -1,4 +1,4 @@
-//! References and tags on messages, and whole histories that come and go, as a program would use them over HTTP.
+//! References and tags of messages, export and import, over HTTP.
 
 mod exporting;
 mod importing;
@@ -13,7 +13,7 @@ use crate::{
 use reqwest::{Method, Response, StatusCode, header, multipart::Form};
 use serde_json::{Value, json};
 
-/// The state of a session's history, as a change must name it.
+/// The ETag of a history.
 async fn etag(api: &Api, session: &str) -> String {
     let answer = api.get(&format!("/sessions/{session}/history")).await;
     answer.headers()[header::ETAG].to_str().unwrap().to_owned()
@@ -23,18 +23,18 @@ async fn send(api: &Api, method: Method, path: &str, state: &str, body: &Value) 
     api.ask(method, path).header(header::IF_MATCH, state).json(body).send().await.unwrap()
 }
 
-/// Notes this on the newest state.
+/// Annotates a message with the current ETag.
 async fn notes(api: &Api, session: &str, message: &Value, body: &Value) -> Response {
     let path = format!("/sessions/{session}/history/{message}");
     send(api, Method::PATCH, &path, &etag(api, session).await, body).await
 }
 
-/// Puts this in place of the newest state.
+/// Replaces the history with the current ETag.
 async fn puts(api: &Api, session: &str, body: &Value) -> Response {
     send(api, Method::PUT, &format!("/sessions/{session}/history"), &etag(api, session).await, body).await
 }
 
-/// The same, which must be a success.
+/// The same; must succeed.
 async fn replaces(api: &Api, session: &str, body: &Value) -> Vec<Value> {
     let answer = puts(api, session, body).await;
     let status = answer.status();
@@ -45,7 +45,7 @@ async fn replaces(api: &Api, session: &str, body: &Value) -> Vec<Value> {
     value["history"].as_array().unwrap().clone()
 }
 
-/// What is wrong by index and field, of an answer that must be a refusal.
+/// Index and field of each error of a refused request.
 async fn wrongs(answer: Response) -> Vec<(Option<u64>, String)> {
     let status = answer.status();
     let value: Value = answer.json().await.unwrap();
@@ -73,7 +73,7 @@ fn id_of(attachment: &Value) -> String {
     text(&attachment["attachmentId"])
 }
 
-/// A call of a tool and its result, as a history tells them.
+/// A tool call and its result, as entries.
 fn called(call_id: &str, arguments: &Value, result: &str) -> [Value; 2] {
     let content = json!({ "name": "image_info", "arguments": arguments }).to_string();
     [

@@ -1,10 +1,10 @@
-//! Notes on messages: kept, found by, and only made by whoever has seen the newest state.
+//! Annotations of messages: stored, searched, and changed only with the current ETag.
 
 use super::*;
 use crate::api::{events, problem};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn notes_are_kept_and_the_session_is_found_by_them_until_they_are_gone() {
+async fn annotations_are_stored_and_sessions_are_found_by_them() {
     let api = Api::open().await;
     let session = api.begin().await;
     let answer = api.asks(&session, photo("rotate left")).await;
@@ -23,7 +23,7 @@ async fn notes_are_kept_and_the_session_is_found_by_them_until_they_are_gone() {
     let kept =
         json!([{ "url": "https://example.org/cats", "title": "Cats", "keyExcerpt": "…", "bonus": true }]);
     assert_eq!(entry["refs"], kept, "in place of what was there");
-    // Who watches hears of it, perhaps after the title that the session got meanwhile.
+    // The event stream reports the change, perhaps after the new title.
     let new = json!(etag(&api, &session).await);
     while tab.until("changed").await.pop().unwrap().data["etag"] != new {}
 
@@ -52,7 +52,7 @@ async fn notes_are_kept_and_the_session_is_found_by_them_until_they_are_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_needs_the_newest_state_and_says_so() {
+async fn changes_need_the_current_etag() {
     let api = Api::open().await;
     let session = api.begin().await;
     let first = api.asks(&session, Form::new().text("content", "hello")).await["internalId"].clone();
@@ -84,7 +84,7 @@ async fn a_change_needs_the_newest_state_and_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_noted_is_refused_by_name_and_nothing_is_noted() {
+async fn invalid_annotations_are_refused_with_the_field() {
     let api = Api::open().await;
     let (session, other) = (api.begin().await, api.begin().await);
     let answer = api.asks(&session, photo("rotate left")).await;
@@ -135,7 +135,7 @@ async fn what_cannot_be_noted_is_refused_by_name_and_nothing_is_noted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_refers_to_what_it_used_and_made_and_a_session_tells_it_all_once() {
+async fn answers_refer_to_their_files_and_sessions_list_references_once() {
     let api = Api::open().await;
     let session = api.begin().await;
     let first = api.asks(&session, photo("rotate left")).await;
@@ -199,7 +199,7 @@ async fn an_answer_refers_to_what_it_used_and_made_and_a_session_tells_it_all_on
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_in_words_refers_to_what_it_was_asked_about() {
+async fn text_answers_refer_to_the_file_in_question() {
     let model = crate::harness::ScriptedModel::start().await;
     let world = crate::harness::World::start().await;
     let settings =
@@ -216,7 +216,7 @@ async fn an_answer_in_words_refers_to_what_it_was_asked_about() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_group_that_is_exclusive_a_message_has_one_tag() {
+async fn exclusive_tag_groups_allow_one_tag() {
     let world = crate::harness::World::start().await;
     let settings = crate::harness::Settings::new(&world)
         .with("TELEGRAM_BOT_TOKEN", "")

@@ -1,4 +1,4 @@
-//! What cannot be imported is refused by index and field, and nothing of it is kept.
+//! Invalid imports are refused with index and field, and nothing is stored.
 
 use super::*;
 use crate::api::problem;
@@ -13,7 +13,7 @@ fn with(mut entry: Value, field: &str, value: Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_refusal_names_index_and_field_and_nothing_is_kept() {
+async fn invalid_entries_are_refused_with_index_and_field() {
     let api = Api::open().await;
     let session = api.begin().await;
     api.asks(&session, photo("rotate left")).await;
@@ -103,7 +103,7 @@ async fn every_refusal_names_index_and_field_and_nothing_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_of_one_step_are_one_row_however_they_are_sent() {
+async fn calls_of_one_step_become_one_row() {
     let api = Api::open().await;
     let session = api.begin().await;
     let say = |call: Value, said: &str| {

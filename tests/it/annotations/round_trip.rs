@@ -1,4 +1,4 @@
-//! Whatever can be imported is what is read afterwards.
+//! Property test: an imported history is read back unchanged.
 
 use super::*;
 use proptest::{
@@ -6,7 +6,7 @@ use proptest::{
     test_runner::{Config, TestRunner},
 };
 
-/// What a person or the agent might say, in any script.
+/// Any text of a person or of the agent.
 fn words() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z ]{0,40}", "\\PC{0,40}", "[a-z]{1,9}\n\n[# *`<>&]{1,9}"]
 }
@@ -53,7 +53,7 @@ fn arguments() -> impl Strategy<Value = Value> {
     prop_oneof![object, "[a-z{\" ]{0,9}".prop_map(Value::from), Just(json!("5")), Just(json!([]))]
 }
 
-/// One step: some calls, and the results of some of them.
+/// One step: tool calls and some of their results.
 fn step() -> impl Strategy<Value = Vec<Value>> {
     let call = (arguments(), words(), any::<bool>(), any::<bool>());
     (prop::collection::vec(call, 1..4), time()).prop_map(|(calls, at)| {
@@ -77,7 +77,7 @@ fn step() -> impl Strategy<Value = Vec<Value>> {
     })
 }
 
-/// Questions, each with at most one step of tools and perhaps an answer.
+/// Questions, each with at most one step and perhaps an answer.
 fn history() -> impl Strategy<Value = Vec<Value>> {
     let turn = (said("user"), prop::option::of(step()), prop::option::of(said("assistant")));
     prop::collection::vec(turn, 0..5).prop_map(|turns| {
@@ -88,7 +88,7 @@ fn history() -> impl Strategy<Value = Vec<Value>> {
     })
 }
 
-/// Says the entry that was read all that was sent?
+/// Whether the read entry has all fields that were sent.
 fn says(read: &Value, sent: &Value) -> bool {
     let fields = sent.as_object().unwrap();
     fields.iter().all(|(name, value)| match name.as_str() {
@@ -102,7 +102,7 @@ fn says(read: &Value, sent: &Value) -> bool {
 }
 
 #[test]
-fn whatever_is_imported_is_what_is_read() {
+fn imported_histories_are_read_back_unchanged() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let (api, session) = runtime.block_on(async {
         let api = Api::open().await;
@@ -121,7 +121,7 @@ fn whatever_is_imported_is_what_is_read() {
             let spoken = sent.iter().filter(|e| e["role"] == "user" || e["role"] == "assistant").count();
             let counted = api.read(&format!("/sessions/{session}")).await["session"]["messageCount"].clone();
             prop_assert_eq!(counted, json!(spoken));
-            // Once more, as it was read: the very same rows.
+            // Replacing it by itself keeps the rows.
             prop_assert_eq!(replaces(&api, &session, &json!(read.clone())).await, read);
             Ok(())
         })

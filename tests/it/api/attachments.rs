@@ -1,4 +1,4 @@
-//! Files over HTTP: kept, served safely and in parts, looked at small, traced back, deleted.
+//! Attachments over HTTP: upload, ranges, thumbnails, metadata, deletion, hostile files.
 
 use super::{Api, part, problem, text};
 use crate::harness::jpeg;
@@ -18,7 +18,7 @@ async fn keep(api: &Api, name: &str, bytes: Vec<u8>) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_is_served_whole_in_parts_small_and_not_at_all_to_who_has_it() {
+async fn files_are_served_whole_in_ranges_as_thumbnails_and_not_modified() {
     let api = Api::open().await;
     let bytes = jpeg(640, 480);
     let file = keep(&api, "cat.jpg", bytes.clone()).await;
@@ -52,7 +52,7 @@ async fn a_file_is_served_whole_in_parts_small_and_not_at_all_to_who_has_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_small_view_is_made_once_even_across_a_restart() {
+async fn thumbnails_are_rendered_once_even_across_a_restart() {
     let api = Api::open().await;
     let file = keep(&api, "cat.jpg", jpeg(640, 480)).await;
     let small = format!("{}?size=96", text(&file["url"]));
@@ -61,7 +61,7 @@ async fn a_small_view_is_made_once_even_across_a_restart() {
     let kept = std::fs::read_dir(views.read_dir().unwrap().next().unwrap().unwrap().path());
     let kept = kept.unwrap().next().unwrap().unwrap().path();
     assert_eq!(std::fs::read(&kept).unwrap(), first);
-    // A view that was made again would not be this one.
+    // A thumbnail that was rendered again would not be this one.
     let mark = jpeg(8, 8);
     std::fs::write(&kept, &mark).unwrap();
     let api = api.restarted().await;
@@ -70,7 +70,7 @@ async fn a_small_view_is_made_once_even_across_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hostile_file_is_saved_and_never_shown() {
+async fn hostile_files_are_downloaded_and_never_shown() {
     let api = Api::open().await;
     let svg = b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>".to_vec();
     let html = b"<!doctype html><html><script>alert(1)</script></html>".to_vec();
@@ -87,7 +87,7 @@ async fn a_hostile_file_is_saved_and_never_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_picture_knows_what_it_was_made_from_and_what_was_made_from_it() {
+async fn metadata_lists_ancestors_and_children() {
     let api = Api::open().await;
     let session = api.begin().await;
     let form = Form::new()
@@ -105,7 +105,7 @@ async fn a_picture_knows_what_it_was_made_from_and_what_was_made_from_it() {
     let known = api.read(&format!("{}/metadata", text(&middle["url"]))).await["attachment"].clone();
     assert_eq!(known["children"][0]["attachmentId"], last["attachmentId"]);
 
-    // What was made from it stays when the original goes, even what was only a recipe so far.
+    // Children stay when the original is deleted, even those that were only recipes.
     let delete = || api.ask(Method::DELETE, &text(&original["url"])).send();
     assert_eq!(delete().await.unwrap().status(), StatusCode::OK);
     problem(delete().await.unwrap(), StatusCode::NOT_FOUND).await;
@@ -116,7 +116,7 @@ async fn a_picture_knows_what_it_was_made_from_and_what_was_made_from_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_upload_that_cannot_be_is_refused() {
+async fn invalid_uploads_are_refused() {
     let api = Api::open().await;
     let post = |form: Form| api.ask(Method::POST, "/attachments").multipart(form).send();
     let unprocessable = StatusCode::UNPROCESSABLE_ENTITY;

@@ -1,5 +1,4 @@
-//! A session as it happens: text as it comes, tools, the answer; nothing missed by who reconnects, and nothing told
-//! twice.
+//! Server-sent events of a session: text, tools, answers. A reconnect misses nothing and repeats nothing.
 
 use super::{Api, part, text};
 use crate::harness::{PATIENCE, ScriptedModel, Settings, World, jpeg};
@@ -7,7 +6,7 @@ use futures::StreamExt as _;
 use reqwest::{Method, Response, StatusCode, header::CONTENT_TYPE, multipart::Form};
 use serde_json::{Value, json};
 
-/// One event as a browser would get it.
+/// One parsed event.
 #[derive(Debug, Clone)]
 pub struct Seen {
     pub name: String,
@@ -15,7 +14,7 @@ pub struct Seen {
     pub data: Value,
 }
 
-/// A browser that watches a session.
+/// A client of the event stream.
 pub struct Watching {
     body: futures::stream::BoxStream<'static, reqwest::Result<bytes::Bytes>>,
     unread: String,
@@ -58,7 +57,7 @@ impl Watching {
         }
     }
 
-    /// Everything up to the first event of this name.
+    /// All events up to the first of this name.
     pub async fn until(&mut self, name: &str) -> Vec<Seen> {
         let mut seen = Vec::new();
         loop {
@@ -76,14 +75,14 @@ pub async fn watch(api: &Api, session: &str) -> Watching {
     Watching::from(api.get(&format!("/sessions/{session}/events")).await).await
 }
 
-/// The stored events; what is only on its way is left out.
+/// Only events of stored messages.
 fn stored(seen: &[Seen]) -> Vec<&str> {
     let passing = ["turn_started", "text", "doing", "changed"];
     seen.iter().map(|event| event.name.as_str()).filter(|name| !passing.contains(name)).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_is_told_step_by_step_and_again_to_who_comes_back() {
+async fn turns_are_streamed_and_replayed_after_a_reconnect() {
     let api = Api::open().await;
     let session = api.begin().await;
     let mut tab = watch(&api, &session).await;
@@ -100,7 +99,7 @@ async fn a_turn_is_told_step_by_step_and_again_to_who_comes_back() {
     assert_eq!((&done["turnId"], &done["message"]["role"]), (&sent["turnId"], &json!("assistant")));
     assert_eq!(find("attachments").data["attachments"][0]["width"], 48);
 
-    // Cut off after the first message: the rest is told again, with the same ids.
+    // Reconnect after the first message: the rest is sent again with the same ids.
     let path = format!("/sessions/{session}/events");
     let again = api.ask(Method::GET, &path).header("Last-Event-ID", find("message").id.clone().unwrap());
     let mut again = Watching::from(again.send().await.unwrap()).await;
@@ -113,7 +112,7 @@ async fn a_turn_is_told_step_by_step_and_again_to_who_comes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn text_is_told_as_it_comes_and_whole_to_who_joins_late() {
+async fn text_is_streamed_and_sent_whole_to_late_clients() {
     let (world, model) = (World::start().await, ScriptedModel::start().await);
     let settings = Settings::new(&world).with_model(&model.base_url()).with("TELEGRAM_BOT_TOKEN", "");
     let api = Api::with(world, settings).await;
@@ -141,7 +140,7 @@ async fn text_is_told_as_it_comes_and_whole_to_who_joins_late() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn failing_cancelling_renaming_and_deleting_are_told_too() {
+async fn errors_cancels_renames_and_deletions_are_streamed() {
     let (world, model) = (World::start().await, ScriptedModel::start().await);
     let settings = Settings::new(&world).with_model(&model.base_url()).with("TELEGRAM_BOT_TOKEN", "");
     let api = Api::with(world, settings).await;

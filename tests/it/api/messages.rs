@@ -1,4 +1,4 @@
-//! Saying something over HTTP: words, files, uploads from before, and replies to exactly one picture.
+//! Messages over HTTP: text, files, earlier uploads, and replies to one photo.
 
 use super::{Api, part, problem, text};
 use crate::harness::{jpeg, png};
@@ -12,7 +12,7 @@ async fn size(api: &Api, attachment: &Value) -> (u32, u32) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_photo_is_edited_and_the_history_tells_how() {
+async fn a_photo_is_edited_and_the_history_has_the_tool_calls() {
     let api = Api::open().await;
     let session = api.begin().await;
     let answer = api
@@ -49,7 +49,7 @@ async fn a_photo_is_edited_and_the_history_tells_how() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_album_is_one_message_and_a_reply_means_one_picture_of_it() {
+async fn an_album_is_one_message_and_a_reply_selects_one_photo() {
     let api = Api::open().await;
     let session = api.begin().await;
     let album = Form::new()
@@ -80,7 +80,7 @@ async fn an_album_is_one_message_and_a_reply_means_one_picture_of_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn files_uploaded_before_go_with_a_message_and_those_of_another_session_as_copies() {
+async fn uploaded_files_are_attached_and_files_of_other_sessions_are_copied() {
     let api = Api::open().await;
     let (one, two) = (api.begin().await, api.begin().await);
     let upload = api
@@ -105,7 +105,7 @@ async fn files_uploaded_before_go_with_a_message_and_those_of_another_session_as
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_that_cannot_be_is_refused_and_nothing_is_filed() {
+async fn invalid_messages_are_refused_and_not_stored() {
     let api = Api::open().await;
     let (session, other) = (api.begin().await, api.begin().await);
     let elsewhere = api.asks(&other, Form::new().text("content", "hello")).await["internalId"].clone();
@@ -126,7 +126,7 @@ async fn a_message_that_cannot_be_is_refused_and_nothing_is_filed() {
     }
     assert_eq!(api.history(&session).await, Vec::<Value>::new());
 
-    // A file that cannot be kept does not cost the others: the answer tells.
+    // A refused file becomes a note; the message is stored anyway.
     let form = Form::new()
         .text("content", "rotate left")
         .part("files", part("good.jpg", jpeg(64, 48)))

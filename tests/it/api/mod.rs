@@ -1,4 +1,4 @@
-//! The history API as a program would use it: the real server, spoken to over HTTP.
+//! The API of the real server, over HTTP.
 
 mod attachments;
 pub mod events;
@@ -10,7 +10,7 @@ use crate::harness::{BotUnderTest, PATIENCE, Settings, World};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, header, multipart::Form};
 use serde_json::Value;
 
-/// The program with its page on, in local mode, and a client.
+/// The program without login, and a client.
 pub struct Api {
     pub client: Client,
     pub url: String,
@@ -36,7 +36,7 @@ impl Api {
         Self { client: Client::new(), url: bot.page(), bot, settings, world }
     }
 
-    /// Stopped and started again on the same data.
+    /// Restarts on the same data.
     pub async fn restarted(self) -> Self {
         self.bot.stop().await;
         Self::with(self.world, self.settings).await
@@ -50,7 +50,7 @@ impl Api {
         self.ask(Method::GET, path).send().await.unwrap()
     }
 
-    /// What a GET answers, which must be a success.
+    /// The body of a GET, which must succeed.
     pub async fn read(&self, path: &str) -> Value {
         let answer = self.get(path).await;
         assert!(answer.status().is_success(), "{path}: {}", answer.status());
@@ -80,7 +80,7 @@ impl Api {
         read["history"].as_array().unwrap().clone()
     }
 
-    /// The entry that ends this turn, once it is there.
+    /// Waits for the answer of this turn.
     pub async fn answer(&self, session: &str, turn: &Value) -> Value {
         let wait = async {
             loop {
@@ -112,7 +112,7 @@ pub fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("{value} is no text")).to_owned()
 }
 
-/// A failure as it must be: the right status, problem details, and nothing of our insides.
+/// Asserts status and media type of a problem, and returns its detail.
 pub async fn problem(answer: Response, status: StatusCode) -> String {
     assert_eq!(answer.status(), status);
     assert_eq!(answer.headers()[header::CONTENT_TYPE], "application/problem+json");

@@ -1,4 +1,4 @@
-//! Sessions over HTTP: listed, renamed, found again after a restart, and really gone when deleted.
+//! Sessions over HTTP: create, list, rename, delete.
 
 use super::{Api, part, problem, text};
 use crate::harness::{jpeg, png};
@@ -13,7 +13,7 @@ fn files_under(folder: &Path) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_is_begun_named_listed_and_there_after_a_restart() {
+async fn sessions_are_created_renamed_listed_and_survive_a_restart() {
     let api = Api::open().await;
     let (first, second) = (api.begin().await, api.begin().await);
     let renamed = api.ask(Method::PUT, &format!("/sessions/{first}")).json(&json!({ "title": "  Cats  " }));
@@ -50,7 +50,7 @@ async fn a_session_is_begun_named_listed_and_there_after_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_is_refused_with_the_right_status_and_a_sentence() {
+async fn invalid_requests_are_refused_with_a_problem() {
     let api = Api::open().await;
     let id = api.begin().await;
     for query in ["limit=0", "limit=101", "offset=-1", "limit=many", "colour=red"] {
@@ -77,7 +77,7 @@ async fn what_cannot_be_is_refused_with_the_right_status_and_a_sentence() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deleted_session_leaves_neither_rows_nor_files_but_those_others_use() {
+async fn deleting_a_session_deletes_its_rows_and_unshared_files() {
     let api = Api::open().await;
     let (gone, stays) = (api.begin().await, api.begin().await);
     let shared = jpeg(64, 48);
@@ -102,7 +102,7 @@ async fn a_deleted_session_leaves_neither_rows_nor_files_but_those_others_use() 
     for path in [format!("/sessions/{gone}/history"), format!("/attachments/{picture}?size=96")] {
         problem(api.get(&path).await, StatusCode::NOT_FOUND).await;
     }
-    // Both sessions had the same photo, and so the same rotated one: only the second photo and what was made of it go.
+    // Both sessions share the first photo and its rotation: only the second photo and its result are deleted.
     assert_eq!(before - files_under(&store), 2);
     let other = text(&kept["attachments"][0]["attachmentId"]);
     assert_eq!(api.get(&format!("/attachments/{other}")).await.status(), StatusCode::OK);

@@ -1,4 +1,4 @@
-//! A Telegram chat read and continued on the web: what is written there appears in the chat, and can be replied to.
+//! A Telegram chat continued on the web: messages of the web appear in the chat and can be replied to.
 
 use super::{Api, part, text};
 use crate::harness::{Received, Settings, World, jpeg, user};
@@ -19,7 +19,7 @@ async fn session_of_chat(api: &Api) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chat_goes_on_on_the_web_and_both_sides_see_it() {
+async fn a_telegram_chat_continues_on_the_web() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     let settings = Settings::new(&world);
@@ -45,7 +45,7 @@ async fn a_chat_goes_on_on_the_web_and_both_sides_see_it() {
     let answer = api.answer(&session, &sent["turnId"]).await;
     assert_eq!(answer["attachments"][0]["width"], 48);
 
-    // And back: a reply in the chat to what came from the web stays in the thread.
+    // A reply in the chat to a message from the web stays in the thread.
     ann.replies(&echo, "make it sepia").await;
     ann.next_message().await;
     api.settings.until_settled(&api.world).await;
@@ -58,7 +58,7 @@ async fn a_chat_goes_on_on_the_web_and_both_sides_see_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn photos_from_the_web_appear_as_an_album_of_which_each_can_be_replied_to() {
+async fn photos_from_the_web_are_an_album_in_telegram_that_can_be_replied_to() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     let settings = Settings::new(&world);

@@ -1,11 +1,11 @@
-//! The list of conversations, and the way through a long one.
+//! The sidebar, and scrolling in a long conversation.
 
 use super::*;
 use photothread::domain::{NewMessage, Role, UserId};
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn conversations_are_switched_found_renamed_and_deleted() {
+async fn conversations_are_switched_searched_renamed_and_deleted() {
     let desk = Desk::sit_down().await;
     desk.edit(&["photo_flower.jpg"], "rotate left").await;
     let flower = desk.address().await;
@@ -50,7 +50,7 @@ async fn conversations_are_switched_found_renamed_and_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_conversation_deleted_in_another_tab_is_left() {
+async fn the_page_leaves_a_conversation_deleted_in_another_tab() {
     let desk = Desk::sit_down().await;
     desk.edit(&["photo_flower.jpg"], "rotate left").await;
     let (here, there, address) = (desk.this_tab().await, desk.new_tab().await, desk.address().await);
@@ -66,7 +66,7 @@ async fn a_conversation_deleted_in_another_tab_is_left() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn older_messages_come_when_one_scrolls_up_to_them_and_nothing_jumps() {
+async fn older_messages_load_on_scroll_without_jumps() {
     let desk = Desk::sit_down().await;
     let store = desk.settings.store().await;
     let session = store.open_session(&UserId("local".into()), "Long").await.unwrap();
@@ -85,7 +85,7 @@ async fn older_messages_come_when_one_scrolls_up_to_them_and_nothing_jumps() {
     assert!(first < 100, "{first} at once");
     let at_end = "Math.abs(document.getElementById('scroll').scrollTop) < 5";
     desk.until("the newest in sight", at_end).await;
-    // To the top, which brings older ones in above what is in sight.
+    // Scroll to the top, which loads older messages above.
     let place = desk
         .run(
             "const scroll = document.getElementById('scroll'); scroll.scrollTop = -scroll.scrollHeight; \
@@ -109,7 +109,7 @@ async fn older_messages_come_when_one_scrolls_up_to_them_and_nothing_jumps() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_sidebar_folds_and_stays_folded_and_is_a_drawer_on_a_phone() {
+async fn the_sidebar_stays_folded_and_is_a_drawer_on_a_phone() {
     let desk = Desk::sit_down().await;
     let seen = "document.getElementById('sidebar').checkVisibility({ visibilityProperty: true })";
     desk.until("the sidebar", seen).await;

@@ -1,16 +1,16 @@
-//! In by a link from the bot, and out again.
+//! Login by a link from the bot, and logout.
 
 use super::*;
 use crate::harness::{jpeg, user};
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_link_from_the_bot_logs_in_and_shows_only_ones_own() {
+async fn a_login_link_logs_in_and_shows_only_own_conversations() {
     let world = World::start().await;
     let settings = Settings::new(&world).with("PHOTOTHREAD_WEB__AUTH", "required");
     let desk = Desk::at(world, settings, &[]).await;
     desk.until_text("body", "/web").await;
-    // Nobody was let in, and the browser says so.
+    // The browser logs the 401.
     desk.forgive("401").await;
     let (ann, bob) = (desk.world.private_chat(user(1001, "Ann")), desk.world.private_chat(user(1002, "Bob")));
     for (person, words) in [(&ann, "rotate left"), (&bob, "rotate right")] {

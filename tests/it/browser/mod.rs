@@ -1,9 +1,8 @@
-//! The page in a real browser: what a person does with it, and what they see. Here is the desk they sit at; the
-//! promises are in the files below.
+//! The page in a real browser. This file sets up browser, program and Telegram; the tests are in the files below.
 
+mod accessibility;
 mod conversations;
 mod login;
-mod looks;
 mod notes;
 mod pictures;
 mod talking;
@@ -20,7 +19,7 @@ const ESCAPE: &str = "\u{e00c}";
 const LEFT: &str = "\u{e012}";
 const RIGHT: &str = "\u{e014}";
 
-/// A person at a browser with the page open, the program behind it, and Telegram beside it.
+/// A browser with the page open, the program, and Telegram.
 struct Desk {
     browser: Browser,
     bot: BotUnderTest,
@@ -44,7 +43,7 @@ impl Desk {
         Self::at(world, settings, &[]).await
     }
 
-    /// A model that says what it is told.
+    /// With a scripted model.
     async fn with_model(model: &ScriptedModel) -> Desk {
         let world = World::start().await;
         let settings = Settings::new(&world).with("TELEGRAM_BOT_TOKEN", "").with_model(&model.base_url());
@@ -81,7 +80,7 @@ impl Desk {
         self.until("the message to be sent", sent).await;
     }
 
-    /// Waits until there are this many answers, and nothing is on its way.
+    /// Waits until there are this many answers and no turn runs.
     async fn until_answers(&self, count: usize) {
         let settled = format!(
             "document.querySelectorAll('article.ours:not(.running)').length === {count} \
@@ -99,13 +98,13 @@ impl Desk {
         self.until_answers(1).await;
     }
 
-    /// The picture of the last answer, really loaded: its width and height.
+    /// Width and height of the loaded picture of the last answer.
     async fn last_picture(&self) -> (u64, u64) {
         self.picture("article.ours:last-of-type .shot img").await
     }
 
     async fn picture(&self, css: &str) -> (u64, u64) {
-        // What is out of sight is loaded only when it comes into sight.
+        // Pictures load lazily: scroll to it.
         let expression = format!(
             "(() => {{ const all = document.querySelectorAll({css:?}); const last = all[all.length - 1]; \
              if (!last) return; last.loading = 'eager'; \
@@ -115,13 +114,13 @@ impl Desk {
         (shape[0].as_u64().unwrap(), shape[1].as_u64().unwrap())
     }
 
-    /// The browser tells of an answer that was to be expected.
+    /// Expects this line in the console of the browser.
     async fn forgive(&self, what: &str) {
         let said = self.complaints().await;
         assert!(said.iter().all(|line| line.contains(what)), "{said:?}");
     }
 
-    /// Everything ends quietly: no script broke, and the page's policy stopped nothing.
+    /// Stops everything and asserts that the console has no errors and no policy violations.
     async fn leave(self) {
         assert_eq!(self.browser.complaints().await, Vec::<String>::new());
         drop(self.browser);

@@ -1,4 +1,4 @@
-//! Tags and references, changed where they stand.
+//! Editing of tags and references.
 
 use super::*;
 use serde_json::json;
@@ -26,7 +26,7 @@ async fn tags_and_references_are_changed_in_place() {
     desk.reload().await;
     desk.until_text("article.ours .refs", "Flowers").await;
     assert_eq!(desk.run(TAGS, json!([])).await, json!(["holiday", "rating:good"]));
-    // What an answer refers to by itself is in the list, though the page shows it only once.
+    // Automatic references are in the editor, though the page hides them.
     desk.click("article.ours [data-labels]").await;
     let shown = "document.querySelectorAll('#ask-labels .ref-list li').length";
     desk.until("all references", &format!("{shown} > 1")).await;
@@ -38,7 +38,7 @@ async fn tags_and_references_are_changed_in_place() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_made_in_another_tab_is_seen_and_not_overwritten() {
+async fn changes_of_another_tab_are_not_overwritten() {
     let desk = Desk::sit_down().await;
     desk.edit(&["photo_flower.jpg"], "rotate left").await;
     let (here, there, address) = (desk.this_tab().await, desk.new_tab().await, desk.address().await);
@@ -65,7 +65,7 @@ async fn a_change_made_in_another_tab_is_seen_and_not_overwritten() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_conversation_can_be_taken_away() {
+async fn a_conversation_can_be_exported() {
     let desk = Desk::sit_down().await;
     desk.edit(&["photo_flower.jpg"], "rotate left").await;
     desk.click(".menu summary").await;
@@ -82,7 +82,7 @@ async fn a_conversation_can_be_taken_away() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_program_takes_out_of_the_history_leaves_the_page() {
+async fn messages_removed_over_the_api_disappear_from_the_page() {
     let desk = Desk::sit_down().await;
     desk.say("what can you do?").await;
     desk.until("the conversation", "location.pathname.startsWith('/c/')").await;

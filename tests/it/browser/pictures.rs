@@ -1,9 +1,9 @@
-//! Getting pictures in, looking at them, and pointing at a part of one.
+//! Adding pictures, the lightbox, and selecting a region.
 
 use super::*;
 use serde_json::json;
 
-/// Makes a file in the page, as if it came from the desktop or the clipboard, and gives it to an event.
+/// Dispatches an event with a file, as if it came from the desktop or the clipboard.
 const BRING: &str = "
     const [kind, name, data] = arguments;
     const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
@@ -24,7 +24,7 @@ fn data() -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn photos_are_dropped_and_pasted_in() {
+async fn photos_can_be_dropped_and_pasted() {
     let desk = Desk::sit_down().await;
     desk.run(BRING, json!(["drop", "dropped.png", data()])).await;
     desk.run(BRING, json!(["paste", "pasted.png", data()])).await;
@@ -46,7 +46,7 @@ async fn photos_are_dropped_and_pasted_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_album_keeps_its_place_before_its_pictures_have_come() {
+async fn albums_reserve_their_space_before_pictures_load() {
     let desk = Desk::sit_down().await;
     let photos = ["photo_chelsea.png", "photo_rocket.jpg", "photo_flower.jpg", "photo_astronaut.png"];
     desk.edit(&photos, "make them sepia").await;
@@ -62,7 +62,7 @@ async fn an_album_keeps_its_place_before_its_pictures_have_come() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_lightbox_walks_zooms_and_gives_the_focus_back() {
+async fn the_lightbox_navigates_zooms_and_restores_the_focus() {
     let desk = Desk::sit_down().await;
     desk.edit(&["photo_chelsea.png", "photo_rocket.jpg"], "make them sepia").await;
     desk.click("article.theirs .shot").await;
@@ -89,7 +89,7 @@ async fn the_lightbox_walks_zooms_and_gives_the_focus_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_box_drawn_on_a_photo_says_where() {
+async fn a_drawn_box_selects_a_region() {
     let desk = Desk::sit_down().await;
     desk.edit(&["photo_chelsea.png"], "rotate left").await;
     desk.click("article.ours .shot").await;
@@ -121,7 +121,7 @@ async fn a_box_drawn_on_a_photo_says_where() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_can_go_on_from_any_step_of_an_edit() {
+async fn any_step_of_an_edit_can_be_replied_to() {
     let desk = Desk::sit_down().await;
     desk.edit(&["photo_chelsea.png"], "crop to a square, then make it black and white").await;
     assert_eq!(desk.count(".strip li").await, 3);

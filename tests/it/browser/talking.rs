@@ -1,4 +1,4 @@
-//! Send a photo, say what you'd like, see the answer come in.
+//! Conversations on the page: upload, streaming answers, replies, several tabs.
 
 use super::*;
 use crate::harness::{jpeg, user};
@@ -34,7 +34,7 @@ async fn a_photo_is_uploaded_and_the_answer_streams_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tools_are_pills_with_arguments_time_and_what_was_before_and_after() {
+async fn tool_calls_are_pills_with_arguments_duration_and_pictures() {
     let desk = Desk::sit_down().await;
     desk.edit(&["photo_chelsea.png"], "crop to a square, then make it black and white").await;
     assert_eq!(desk.count("article.ours .pill:not(.hood)").await, 2);
@@ -50,7 +50,7 @@ async fn tools_are_pills_with_arguments_time_and_what_was_before_and_after() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reply_to_the_second_photo_of_an_album_is_about_that_one() {
+async fn a_reply_to_a_photo_of_an_album_selects_it() {
     let desk = Desk::sit_down().await;
     desk.edit(&["photo_chelsea.png", "photo_rocket.jpg", "photo_flower.jpg"], "make them sepia").await;
     assert_eq!(desk.count("article.theirs .album .photo").await, 3);
@@ -118,7 +118,7 @@ async fn two_tabs_see_the_same_conversation_live() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_runs_can_be_stopped() {
+async fn a_running_turn_can_be_stopped() {
     let model = ScriptedModel::start().await;
     let desk = Desk::with_model(&model).await;
     let gate = model.hold_next();
@@ -136,7 +136,7 @@ async fn what_runs_can_be_stopped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_telegram_chat_is_read_live_and_goes_on_here() {
+async fn a_telegram_chat_updates_live_and_continues_on_the_page() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let desk = Desk::at(world, settings, &[]).await;
@@ -160,10 +160,10 @@ async fn a_telegram_chat_is_read_live_and_goes_on_here() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_written_while_a_message_is_on_its_way_is_kept() {
+async fn text_written_during_an_upload_is_kept() {
     let desk = Desk::sit_down().await;
     desk.edit(&["photo_flower.jpg"], "rotate left").await;
-    // Uploads wait until they are let go, or fail.
+    // Uploads block until the test releases them or lets them fail.
     let hold = "const send = XMLHttpRequest.prototype.send; XMLHttpRequest.prototype.send = function (body) { \
                 window.letGo = () => send.call(this, body); window.fail = () => this.onerror(); }";
     desk.run(hold, json!([])).await;
@@ -199,7 +199,7 @@ async fn what_is_written_while_a_message_is_on_its_way_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_group_shows_who_wrote_what() {
+async fn groups_show_the_authors() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let desk = Desk::at(world, settings, &[]).await;

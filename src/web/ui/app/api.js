@@ -1,4 +1,4 @@
-// Talking to the API: JSON in and out, uploads with progress, and failures as sentences a person can read.
+// Client of the API: JSON requests, uploads with progress, and errors as readable sentences.
 
 import { words } from "./words.js";
 
@@ -35,7 +35,7 @@ export async function call(method, path, body, headers = {}) {
   return response.json();
 }
 
-/** HTML that the server rendered, as a tree that is not on the page yet. */
+/** HTML rendered by the server, parsed but not yet inserted. */
 export async function fragment(path) {
   const response = await request(path, { headers: { Accept: "text/html" } });
   const place = document.createElement("template");
@@ -43,13 +43,13 @@ export async function fragment(path) {
   return place.content;
 }
 
-/** The state of a history, to say which one a change is meant for. */
+/** The ETag of a history, for If-Match. */
 export async function etag(session) {
   const response = await request(`/sessions/${session}/history?limit=1`, { cache: "no-store" });
   return response.headers.get("ETag");
 }
 
-/** XMLHttpRequest, because fetch does not tell how far an upload is. */
+/** Uses XMLHttpRequest: fetch does not report upload progress. */
 export function upload(path, form, onProgress) {
   return new Promise((resolve, reject) => {
     const xhr = new XMLHttpRequest();
@@ -70,12 +70,12 @@ export function upload(path, form, onProgress) {
 const announcer = document.getElementById("announcer");
 const toasts = document.getElementById("toasts");
 
-/** For people who listen to the page. */
+/** Announces a text to screen readers. */
 export function announce(text) {
   announcer.textContent = text;
 }
 
-/** For everybody, for a while. */
+/** Shows a text for a short time. */
 export function toast(text) {
   const note = document.createElement("p");
   note.className = "toast";

@@ -1,4 +1,4 @@
-// The message box: Enter sends, Shift and Enter make a new line, Escape takes the reply back.
+// The message box. Enter sends, Shift+Enter starts a new line, Escape removes the reply.
 
 import { announce, call, toast, upload } from "./api.js";
 import * as draft from "./draft.js";
@@ -20,13 +20,13 @@ const empty = () => !field.value.trim() && !uploads.any();
 const joined = (...texts) => texts.filter(Boolean).join("\n");
 
 function fit() {
-  // Browsers that cannot size a field by its content.
+  // For browsers without field-sizing.
   if (!CSS.supports("field-sizing", "content")) {
     field.style.height = "auto";
     field.style.height = `${field.scrollHeight}px`;
   }
   button.disabled = Boolean(sending) || empty();
-  // A page that is left while a message is on its way has not lost it.
+  // Keep an unsent message when the page is left.
   sessionStorage.setItem(wordsOf(session), joined(sending?.words, field.value));
 }
 
@@ -37,13 +37,13 @@ export function setWords(text, caret = text.length) {
   fit();
 }
 
-/** Says where, beside what is already written. */
+/** Adds a region to the text. */
 export function addPlace(place) {
   const said = field.value.replace(/\s*from \d+,\d+ to \d+,\d+/g, "").trimEnd();
   setWords(said ? `${said} ${place}` : ` ${place}`, said ? undefined : 0);
 }
 
-/** The message leaves the box at once, so that the next one can be written while it is on its way. */
+/** Empties the box at once, so that the next message can be written during the upload. */
 function take() {
   sending = { words: field.value, reply: replyTarget(), files: uploads.take() };
   field.value = "";
@@ -53,7 +53,7 @@ function take() {
   return sending;
 }
 
-/** It did not get there: it stands before what was written meanwhile. */
+/** Sending failed: put the text back before what was written since. */
 function putBack({ words, reply, files }) {
   const caret = field.selectionStart;
   const whole = joined(words, field.value);
@@ -87,7 +87,7 @@ async function send() {
   progress.hidden = !showsProgress;
   progress.value = 0;
   try {
-    // A conversation begins with its first message, not with an empty page.
+    // The session is created with its first message, not with the empty page.
     const id = session ?? (made ??= (await call("POST", "/sessions", {})).session.sessionId);
     const { turnId } = await upload(`/sessions/${id}/messages`, body(message), (part) => {
       progress.value = part;
@@ -95,7 +95,7 @@ async function send() {
     });
     uploads.release(message.files);
     if (!session) {
-      // What was written meanwhile goes on in the conversation that begins now.
+      // Text written since belongs to the new conversation.
       sessionStorage.setItem(wordsOf(id), field.value);
       field.value = "";
       done();
@@ -114,7 +114,7 @@ async function send() {
     toast(trouble.message);
     announce(trouble.message);
   } finally {
-    // Whoever went elsewhere meanwhile stays there.
+    // Do not navigate if the user opened another conversation since.
     if ([document.body, button].includes(document.activeElement)) field.focus();
   }
 }

@@ -1,4 +1,4 @@
-// The answer while it is on its way: its words as they come, what is being done, and a way to stop it.
+// The answer while it is written: streamed text, current tool, and a stop button.
 
 import { announce, call, icon, toast } from "./api.js";
 import { atEnd, goToEnd, session } from "./log.js";
@@ -67,7 +67,7 @@ function of(id) {
   return turns.get(id);
 }
 
-/** A turn is filed; it may have to wait for another. */
+/** A turn was created; it may be queued behind another. */
 export function expect(id) {
   if (!id || ended.has(id)) return;
   of(id);
@@ -97,7 +97,7 @@ export function doing(id, what) {
   paint();
 }
 
-/** Ends are remembered: what is said of a turn after its end came late. */
+/** Remembers ended turns, to ignore events that arrive late. */
 const ended = new Set();
 export function end(id) {
   ended.add(id);
@@ -105,7 +105,7 @@ export function end(id) {
   paint();
 }
 
-/** The line was cut: what runs is told anew. */
+/** Reconnected: the server sends the running turn again. */
 export function forget() {
   turns.clear();
   paint();

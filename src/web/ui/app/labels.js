@@ -1,5 +1,5 @@
-// Tags and references of a message, changed in place. A change is meant for the history as it was read: if somebody
-// else changed it meanwhile, it is read again before anything is overwritten.
+// Edits tags and references of a message in place. A change applies to the revision that was read; after a conflict the
+// history is read again, so that no other change is overwritten.
 
 import { Trouble, call, etag, iconButton } from "./api.js";
 import { log, refresh, session } from "./log.js";
@@ -52,7 +52,7 @@ function tell(text) {
   trouble.hidden = !text;
 }
 
-/** What is written in the two fields counts, even if nobody pressed “Add”. */
+/** Includes text in the two fields even if “Add” was not pressed. */
 function addRef() {
   const url = fields.url.value.trim();
   if (!url) return true;
@@ -70,7 +70,7 @@ function addRef() {
 
 async function patch(tries = 3) {
   const state = await etag(session);
-  // Read after the state: whatever is shown now is at least as old, and a later change is refused.
+  // Read after the ETag: the shown labels may be newer, never older, and a later change is refused.
   await refresh({ all: true });
   const article = find(entry);
   if (!article) throw new Trouble(404, words.gone);
@@ -82,7 +82,7 @@ async function patch(tries = 3) {
   try {
     await call("PATCH", `/sessions/${session}/history/${entry}`, { tags, refs }, { "If-Match": state });
   } catch (problem) {
-    // Only a message came in between, as in a lively chat: the labels are looked at once more.
+    // Only a new message came in between: compare the labels and try again.
     if (problem.status === 412 && tries > 1) return patch(tries - 1);
     throw problem;
   }

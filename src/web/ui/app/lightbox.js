@@ -1,4 +1,4 @@
-// One picture, as large as the screen, and the way through all pictures of the conversation.
+// The lightbox: one picture in full size, with navigation through all pictures of the conversation.
 
 import { fragment } from "./api.js";
 import { addPlace } from "./composer.js";
@@ -45,7 +45,7 @@ function show(index) {
   marking(false);
   image.classList.add("loading");
   image.alt = shot().querySelector("img").alt;
-  // The thumbnail is there already; the large view takes its place.
+  // Show the loaded thumbnail until the large view arrives.
   image.src = shot().querySelector("img").currentSrc || shot().href;
   const large = new Image();
   large.onload = () => {
@@ -119,7 +119,7 @@ export function start() {
     marking(false);
     image.removeAttribute("src");
     shots = [];
-    // Back to the picture, unless the message box has taken over.
+    // Return the focus to the picture unless the message box has it.
     if (document.activeElement === document.body) link?.focus({ preventScroll: true });
   });
 }

@@ -1,4 +1,4 @@
-// What happens in this conversation, as it happens: here, in another tab, or in Telegram.
+// Live updates of this conversation by server-sent events, from any tab or from Telegram.
 
 import { announce } from "./api.js";
 import * as draft from "./draft.js";
@@ -6,7 +6,7 @@ import { log, refresh, session } from "./log.js";
 import { refreshList, setTitle } from "./sidebar.js";
 import { words } from "./words.js";
 
-/** A hidden page need not listen: browsers allow few connections to one place. */
+/** Disconnects hidden pages: browsers allow few connections per host. */
 const PATIENCE = 30000;
 
 let source = null;
@@ -15,7 +15,7 @@ let hiding = null;
 
 function hear(name, listener) {
   source.addEventListener(name, (event) => {
-    // The browser's own "error" has no data.
+    // The browser's own "error" event has no data.
     if (event.data === undefined) return;
     if (event.lastEventId) last = event.lastEventId;
     listener(JSON.parse(event.data));
@@ -23,7 +23,7 @@ function hear(name, listener) {
 }
 
 function answered({ turnId, message }) {
-  // The server's rendering takes the place of the draft in one go.
+  // Replace the draft by the server's rendering in one step.
   refresh().then(() => draft.end(turnId));
   const said = (message?.content ?? "").replace(/\[Attachment ID: [^\]]*\]/g, "").trim();
   announce(words.answered(said));
@@ -33,7 +33,7 @@ function answered({ turnId, message }) {
 function open() {
   if (source || !session) return;
   source = new EventSource(`/sessions/${session}/events?last_event_id=${last}`);
-  // Whenever the line is new, what runs is told anew.
+  // After each connect the server sends the running turn again.
   source.addEventListener("open", () => draft.forget());
   hear("message", () => {
     refresh();
@@ -58,7 +58,7 @@ function open() {
   hear("deleted", () => location.assign("/"));
   source.addEventListener("error", (event) => {
     if (event.data !== undefined || source?.readyState !== EventSource.CLOSED) return;
-    // The browser gave up, as after an error of the server: it is asked again, gently.
+    // The browser stops after a server error: reconnect with a delay.
     close();
     setTimeout(open, 3000);
   });

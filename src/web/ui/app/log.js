@@ -1,5 +1,5 @@
-// The conversation on the page. Every message is rendered by the server; here it is put in its place, replaced when it
-// changed, and older ones are fetched when somebody scrolls up to them.
+// The message list. Messages are rendered by the server; this inserts and replaces them, and fetches older ones on
+// scroll.
 
 import { fragment } from "./api.js";
 import { clocks } from "./times.js";
@@ -14,7 +14,7 @@ export const session = log.dataset.session;
 const articles = () => [...log.querySelectorAll(":scope > article")];
 const known = new Map();
 
-/** What the server said of an entry, whatever was done to it here since. */
+/** The HTML of an entry as the server sent it, without later changes of the scripts. */
 function source(article) {
   const copy = article.cloneNode(true);
   copy.querySelector(":scope > .day")?.remove();
@@ -43,7 +43,7 @@ function keepOpen(from, to) {
 const reachable = (article) => [...article.querySelectorAll("a[href], button, summary, [tabindex]")];
 const find = (key) => log.querySelector(`:scope > article[data-key="${CSS.escape(key)}"]`);
 
-/** Whoever is here with the keyboard stays here: gives what brings the focus back once its element was replaced. */
+/** Returns a function that restores the keyboard focus after its element was replaced. */
 function keepFocus() {
   const held = document.activeElement;
   const article = held?.closest("#log > article");
@@ -52,12 +52,12 @@ function keepFocus() {
   const at = reachable(article).indexOf(held);
   return () => {
     const now = find(key);
-    // Moved elements lose it too, though they are the same.
+    // Moving an element also loses its focus.
     if (now && document.activeElement === document.body) reachable(now)[at]?.focus({ preventScroll: true });
   };
 }
 
-/** Puts what the server rendered where it belongs, and takes away what it has no more; says which entries are new. */
+/** Inserts and replaces rendered entries, removes deleted ones, and returns the new ones. */
 function merge(content, perhapsGone) {
   const fresh = [];
   const there = new Set();
@@ -79,7 +79,7 @@ function merge(content, perhapsGone) {
       }
       here = next;
     } else {
-      // What said the day before may be gone.
+      // The entry with the day heading may be deleted.
       const day = next.querySelector(":scope > .day");
       if (day && !here.querySelector(":scope > .day")) here.prepend(day);
     }
@@ -98,7 +98,7 @@ function merge(content, perhapsGone) {
   return fresh;
 }
 
-/** Where what may still change begins: a turn that runs, or the last entry. */
+/** The first entry that may still change: that of a running turn, or the last one. */
 function settledUntil() {
   const all = articles();
   const open = all.find((article) => article.classList.contains("running"));
@@ -111,7 +111,7 @@ export const onFresh = (listener) => listeners.push(listener);
 let running = null;
 let again = null;
 
-/** Asks for what is new. Many calls at once are one or two requests. */
+/** Fetches what is new. Concurrent calls are merged into one or two requests. */
 export function refresh({ all = false } = {}) {
   if (!session) return Promise.resolve();
   if (running) {
@@ -120,7 +120,7 @@ export function refresh({ all = false } = {}) {
   }
   running = once(all)
     .catch((trouble) => {
-      // Deleted, by another tab.
+      // Deleted in another tab.
       if (trouble.status === 404) location.assign("/");
     })
     .finally(() => {
@@ -135,7 +135,7 @@ export function refresh({ all = false } = {}) {
 }
 
 async function once(all) {
-  // Older ones may come in while this is asked: nothing was asked about them.
+  // Older entries may be inserted during this request; it does not cover them.
   const asked = all ? articles() : [];
   const from = all ? (asked[0]?.dataset.id ?? 0) : settledUntil();
   const content = await fragment(`${base}/entries?from=${from}`);

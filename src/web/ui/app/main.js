@@ -1,4 +1,4 @@
-// The page works without any of this; with it, it lives.
+// Starts all scripts. The page also works without them.
 
 import * as composer from "./composer.js";
 import * as labels from "./labels.js";

@@ -1,6 +1,6 @@
-// A box drawn on a picture, to say “here”.
+// Draws a box on a picture, to select a region.
 
-/** Smaller than this, in thousandths, was a slip of the finger. */
+/** Smaller boxes, in thousandths, are ignored as accidental. */
 const LEAST = 8;
 
 export class Mark {

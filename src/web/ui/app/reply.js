@@ -1,4 +1,4 @@
-// What the next message replies to: a message, or one photo of it.
+// The reply target of the next message: a message, or one photo of it.
 
 import { icon } from "./api.js";
 import { log } from "./log.js";
@@ -62,7 +62,7 @@ export function clearReply() {
 }
 
 export function start() {
-  // The server may have rendered one, for a link that was opened.
+  // The server renders the target if the page was opened by a reply link.
   const value = (name) => bar.querySelector(`input[name=${name}]`)?.value;
   if (value("reply_to")) {
     setReply(value("reply_to"), value("reply_attachment"));

@@ -34,12 +34,12 @@ function draw(open) {
 
 function fold(folded) {
   body.classList.toggle("folded", folded);
-  // The server reads it, so that the page comes as it was left.
+  // A cookie: the server renders the sidebar as it was left.
   document.cookie = `sidebar=${folded ? "closed" : "open"}; path=/; max-age=31536000; samesite=lax`;
   told();
 }
 
-/** Whoever is in the list with the keyboard stays at the same conversation when it is drawn anew. */
+/** Keeps the keyboard focus on the same conversation when the list is replaced. */
 function keepFocus() {
   const held = list.contains(document.activeElement) ? document.activeElement : null;
   if (!held) return () => {};
@@ -58,14 +58,14 @@ async function load(offset = 0) {
   const query = new URLSearchParams({ q: search.value.trim(), offset });
   if (session) query.set("current", session);
   const content = await fragment(`/list?${query}`);
-  // An answer to what was typed before this must not overtake.
+  // Ignore the result of an older search.
   if (mine !== asked) return;
   const bringBack = keepFocus();
   const items = list.querySelector("ul");
   if (offset && items && content.querySelector("ul")) {
     const added = [...content.querySelectorAll("ul > li")];
     items.append(...added);
-    // “More” was pressed: what came is next.
+    // After “More”, focus the first new item.
     if (document.activeElement.closest(".more")) added[0]?.querySelector("a").focus({ preventScroll: true });
     list.querySelector(".more")?.remove();
     const more = content.querySelector(".more");
@@ -83,7 +83,7 @@ export function refreshList() {
   soon = setTimeout(() => load().catch(() => {}), 150);
 }
 
-/** Asks in a dialog; `act` is done on “yes”, and its failure is told there. */
+/** Asks in a dialog; runs `act` on “yes” and shows its error there. */
 function asks(kind, act) {
   const dialog = document.getElementById(`ask-${kind}`);
   const form = dialog.querySelector("form");
@@ -115,7 +115,7 @@ function asks(kind, act) {
 
 async function remove(id) {
   await call("DELETE", `/sessions/${id}`).catch((problem) => {
-    // Gone already, by another tab: that is what was wanted.
+    // Already deleted in another tab: done.
     if (problem.status !== 404) throw problem;
   });
   if (id === session) location.assign("/");
@@ -152,7 +152,7 @@ export function start() {
   });
   asks("delete", remove);
   asks("rename", rename);
-  // A menu closes when one looks elsewhere.
+  // Close the menu when it loses the focus.
   const menus = () => document.querySelectorAll("details.menu[open]");
   document.addEventListener("click", (event) => {
     menus().forEach((open) => { if (!open.contains(event.target) || event.target.closest("a")) open.open = false; });

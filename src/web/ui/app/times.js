@@ -1,4 +1,4 @@
-// Times as this person's clock and calendar tell them, and ages that go on while the page is open.
+// Times in the local time zone, and relative times that update while the page is open.
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "short" });

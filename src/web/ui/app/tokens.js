@@ -1,4 +1,4 @@
-// API tokens of whoever is logged in: listed, made, revoked. Not on the page where nobody logs in.
+// API tokens of the logged-in user: list, create, revoke. Not on a page without login.
 
 import { call, iconButton } from "./api.js";
 import { words } from "./words.js";

@@ -1,4 +1,4 @@
-// Photos and files on their way into a message: chosen, dropped or pasted, shown before they are sent.
+// Files for the next message: chosen, dropped or pasted, with previews.
 
 import { announce, iconButton, toast } from "./api.js";
 import { words } from "./words.js";
@@ -31,7 +31,7 @@ function preview(one, item) {
   const image = document.createElement("img");
   image.src = one.url;
   image.alt = one.file.name;
-  // HEIC and others that this browser cannot show.
+  // The browser cannot show this type, for example HEIC.
   image.addEventListener("error", () => image.isConnected && item.replaceChild(named(one.file.name), image));
   return image;
 }
@@ -64,7 +64,7 @@ export function add(more) {
   document.getElementById("words").focus();
 }
 
-/** What is picked goes on its way; what is picked from now on belongs to the next message. */
+/** Takes the picked files for sending; files picked later belong to the next message. */
 export function take() {
   const taken = picked;
   picked = [];
@@ -73,13 +73,13 @@ export function take() {
   return taken;
 }
 
-/** It did not get there. */
+/** Sending failed: put the files back. */
 export function putBack(taken) {
   picked = [...taken, ...picked];
   draw();
 }
 
-/** It got there: its previews are not needed any more. */
+/** Sent: release the previews. */
 export function release(taken) {
   taken.forEach(({ url }) => url && URL.revokeObjectURL(url));
 }

@@ -1,4 +1,4 @@
-// Every sentence the scripts say.
+// All texts of the scripts.
 
 export const words = {
   away: "Can’t reach Photothread right now. What you wrote is still here: try again in a moment.",
@@ -24,7 +24,7 @@ export const words = {
   badUrl: "A reference is an address that begins with https://",
   drawHint: "Draw a box around what you mean",
   tooSmall: "That was only a point: drag to draw a box",
-  // As the agents read places, the one that runs offline too: thousandths of the picture.
+  // Regions in thousandths of the picture, as all agents read them.
   here: ({ left, top, right, bottom }) => `from ${left},${top} to ${right},${bottom}`,
   position: (at, count) => `${at} of ${count}`,
 };

@@ -1,4 +1,4 @@
-// One picture on a stage: fitted, zoomed at a point, moved about; by wheel, fingers and keys.
+// Zoom and pan of one picture, by wheel, touch and keys.
 
 const MOST = 12;
 
@@ -16,7 +16,7 @@ export class Zoom {
     new ResizeObserver(() => this.fit()).observe(stage);
   }
 
-  /** The whole picture, in the middle, between the buttons. */
+  /** Fits the whole picture between the buttons. */
   fit() {
     const { naturalWidth: width, naturalHeight: height } = this.image;
     if (!width) return;
@@ -96,7 +96,7 @@ export class Zoom {
     if (Math.abs(x) > 60 && Math.abs(x) > 2 * Math.abs(y)) this.onSwipe?.(x < 0 ? 1 : -1);
   }
 
-  /** Where a point of the screen is in the picture, from 0 to 1000 each way. */
+  /** Screen point → picture coordinates, 0 to 1000 each way. */
   thousandths(clientX, clientY) {
     const { naturalWidth, naturalHeight } = this.image;
     const part = (offset, size) => Math.round(Math.min(Math.max((offset / size) * 1000, 0), 1000));
@@ -106,7 +106,7 @@ export class Zoom {
     };
   }
 
-  /** And back: a point of the picture on the screen. */
+  /** Picture coordinates → screen point. */
   onScreen({ x, y }) {
     const { naturalWidth, naturalHeight } = this.image;
     return {

@@ -1,9 +1,9 @@
-//! The page for everybody: what a keyboard and a screen reader find, in light and dark, on a desk and on a phone.
+//! Accessibility: keyboard and screen reader, light and dark, desktop and phone.
 
 use super::*;
 use serde_json::{Value, json};
 
-/// axe-core, which looks for what shuts people out.
+/// axe-core, the accessibility checker.
 fn axe() -> String {
     let versions = std::fs::read_dir(installed("axe").join("lib")).into_iter().flatten();
     let script = |python: PathBuf| python.join("site-packages/axe_playwright_python/axe.min.js");
@@ -12,9 +12,9 @@ fn axe() -> String {
     found.expect("axe-core is not installed: run `make setup`")
 }
 
-/// Serious and critical findings, each with the elements it is about.
+/// Serious and critical findings with their elements.
 async fn findings(desk: &Desk, what: &str) -> Vec<String> {
-    // What fades in has no final colour yet.
+    // Wait for animations: colours must be final.
     desk.until("nothing to move", "document.getAnimations().every((a) => a.playState === 'finished' || a.effect.getTiming().iterations === Infinity)").await;
     desk.run(&axe(), json!([])).await;
     let found = desk.run("return axe.run()", json!([])).await;
@@ -59,7 +59,7 @@ async fn look_everywhere(desk: &Desk) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_on_the_page_shuts_anybody_out() {
+async fn the_page_passes_accessibility_checks() {
     let desk = Desk::sit_down().await;
     assert_eq!(look_everywhere(&desk).await, Vec::<String>::new());
     desk.resize(500, 900).await;
@@ -72,7 +72,7 @@ async fn nothing_on_the_page_shuts_anybody_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nor_in_the_dark() {
+async fn the_dark_page_passes_accessibility_checks() {
     let world = World::start().await;
     let settings = Settings::new(&world).with("TELEGRAM_BOT_TOKEN", "");
     let desk = Desk::at(
@@ -91,7 +91,7 @@ async fn nor_in_the_dark() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_keyboard_is_enough() {
+async fn the_page_works_with_the_keyboard_alone() {
     let desk = Desk::sit_down().await;
     desk.until("the message box", "document.activeElement.id === 'words'").await;
     desk.press("one").await;
@@ -122,7 +122,7 @@ async fn the_keyboard_is_enough() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_example_can_be_clicked_into_the_message_box() {
+async fn examples_fill_the_message_box() {
     let desk = Desk::sit_down().await;
     desk.click("[data-example]").await;
     desk.until("the words", "document.getElementById('words').value.startsWith('crop to a square')").await;
@@ -131,11 +131,11 @@ async fn an_example_can_be_clicked_into_the_message_box() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_comes_in_leaves_the_keyboard_where_it_is() {
+async fn new_messages_keep_the_keyboard_focus() {
     let desk = Desk::sit_down().await;
     desk.edit(&["photo_flower.jpg"], "rotate left").await;
     let session = desk.address().await.rsplit('/').next().unwrap().to_owned();
-    // The same element is drawn anew while it has the focus, and has it still.
+    // The focused element is replaced and keeps the focus.
     let rename = |title: &str| {
         let put = reqwest::Client::new().put(format!("{}/sessions/{session}", desk.url));
         put.json(&json!({ "title": title })).send()

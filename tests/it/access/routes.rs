@@ -1,5 +1,5 @@
-//! Every route there is, tried on somebody's things. The routes come from the document that describes the API, so a
-//! new one fails here until this file says how it is tried.
+//! Tries every route with given ids. The routes come from the OpenAPI document, so a new route fails here until this file
+//! says how to try it.
 
 use super::{House, Shows};
 use reqwest::{
@@ -9,7 +9,7 @@ use reqwest::{
 };
 use serde_json::{Value, json};
 
-/// The ids that stand in addresses.
+/// The ids for path parameters.
 #[derive(Clone, Debug)]
 pub struct Things {
     pub session: String,
@@ -20,7 +20,7 @@ pub struct Things {
 }
 
 impl Things {
-    /// Nobody's.
+    /// Ids that do not exist.
     pub fn nothing() -> Self {
         let id = || uuid::Uuid::new_v4().to_string();
         Self { session: id(), message: "999999999".into(), turn: id(), attachment: id(), token: id() }
@@ -37,19 +37,19 @@ impl Things {
     }
 }
 
-/// Method and address, as the document writes them.
+/// Method and path template.
 #[derive(Clone, Debug)]
 pub struct Route {
     pub method: Method,
     pub path: String,
 }
 
-/// What a route is about.
+/// What a route accesses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum About {
-    /// The thing its address names.
+    /// The resource in its path.
     Something,
-    /// Whoever asks: it is done, and shows nothing of others.
+    /// Only data of the caller: it succeeds and shows nothing of others.
     Oneself,
 }
 
@@ -60,7 +60,7 @@ enum Body {
 }
 
 impl Route {
-    /// All that the document tells of.
+    /// All routes of the document.
     pub async fn all(house: &House, shows: &Shows) -> Vec<Self> {
         let document: Value = house.get(shows, "/openapi.json").await.json().await.unwrap();
         let mut routes = Vec::new();
@@ -74,7 +74,7 @@ impl Route {
         routes
     }
 
-    /// How it is tried: what it is about, and a body with which it would work. New routes are to be added.
+    /// How to try a route: what it accesses, and a body that would work. Add new routes here.
     fn trial(&self) -> (About, Body) {
         use About::{Oneself, Something};
         let entry = || json!({ "role": "user", "content": "not Ann's words" });
@@ -116,7 +116,7 @@ impl Route {
     }
 
     pub fn request(&self, house: &House, shows: &Shows, things: &Things) -> RequestBuilder {
-        // A change without a tag would be refused for that.
+        // Without If-Match the change would be refused for that.
         let request = house
             .ask(shows, self.method.clone(), &things.fill(&self.path))
             .header(IF_MATCH, format!("\"{}-0\"", things.session.replace('-', "")));
@@ -127,7 +127,7 @@ impl Route {
         }
     }
 
-    /// What it answers: only the beginning, because a stream has no end.
+    /// The start of the response: a stream has no end.
     pub async fn tried(&self, house: &House, shows: &Shows, things: &Things) -> (StatusCode, String) {
         let mut answer = self.request(house, shows, things).send().await.unwrap();
         let status = answer.status();
