@@ -287,7 +287,7 @@ async fn edit(
     id: MessageId,
     body: &Formatted,
 ) -> Result<(), RequestError> {
-    let request = telegram.bot.edit_message_text(chat, id).text(&body.text).entities(body.entities.clone());
+    let request = telegram.bot.edit_message_text(chat, id, &body.text).entities(body.entities.clone());
     match request.await {
         Ok(_) | Err(RequestError::Api(ApiError::MessageNotModified)) => Ok(()),
         Err(error) => Err(error),

@@ -20,7 +20,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use fetching::Files;
 use futures::FutureExt as _;
 use std::{panic::AssertUnwindSafe, time::Duration};
-use teloxide::types::{Update, UpdateKind};
+use teloxide::types::UpdateKind;
 use tracing::{error, info, warn};
 
 /// How long to wait for the id of a message of ours that someone already replies to.
@@ -151,7 +151,7 @@ async fn read_waiting(
 ) -> Result<Batch, StoreError> {
     let mut batch = Batch::default();
     for InboxRow { inbox_id, raw } in telegram.store.waiting_updates(&place.id, sender_id).await? {
-        match serde_json::from_str::<Update>(&raw).map(|update| update.kind) {
+        match parse::parse_update(&raw).map(|parsed| parsed.update.kind) {
             Ok(kind) if members::tells_of_leaving(&kind) => batch.left.push(inbox_id),
             Ok(UpdateKind::Message(message)) => {
                 let incoming = parse::incoming(&message, &telegram.me, &telegram.routes);

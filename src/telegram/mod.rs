@@ -117,7 +117,7 @@ pub enum ConnectError {
 
 /// A client for the Bot API. Time-outs are long because albums are large.
 pub fn bot(token: &SecretString, api_url: &Url) -> Result<Bot, ConnectError> {
-    let client = reqwest::Client::builder()
+    let client = telegram_http::Client::builder()
         .connect_timeout(Duration::from_secs(10))
         .timeout(Duration::from_secs(180))
         .tcp_nodelay(true)

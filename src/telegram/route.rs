@@ -1,7 +1,13 @@
 //! teloxide's dispatcher over committed updates: commands are answered, messages are parked for their batch,
 //! edits are noted. Handlers are short and never run a turn, so no chat waits for another.
 
-use super::{Telegram, filing, intake::describe, members, parse, plan, says};
+use super::{
+    Telegram, filing,
+    intake::describe,
+    members,
+    parse::{self, ParsedUpdate, Reading},
+    plan, says,
+};
 use crate::{
     access::{Admission, PageAccess, Pairing},
     domain::{Answer, Conversation, PlannedSend, UserId},
@@ -18,12 +24,12 @@ use teloxide::{
     dptree,
     error_handlers::LoggingErrorHandler,
     stop::{StopFlag, StopToken, mk_stop_token},
-    types::{ChatMemberUpdated, Message, Update, UpdateId, UpdateKind},
+    types::{ChatMemberUpdated, Message, Update, UpdateId},
     update_listeners::{AsUpdateStream, UpdateListener},
     utils::command::BotCommands,
 };
 use tokio::sync::mpsc;
-use tracing::{error, warn};
+use tracing::{debug, error, warn};
 
 #[derive(BotCommands, Debug, Clone, PartialEq, Eq)]
 #[command(rename_rule = "lowercase")]
@@ -79,12 +85,23 @@ impl<'a> AsUpdateStream<'a> for Committed {
 
 /// What cannot be parsed stays in the inbox, marked, and is passed over.
 async fn parse_or_skip(telegram: Arc<Telegram>, row: InboxRow) -> Option<Update> {
-    let reason = match serde_json::from_str::<Update>(&row.raw) {
-        Ok(Update { kind: UpdateKind::Error(_), .. }) => "not an update this version understands".to_owned(),
-        Ok(update) => {
+    let reason = match parse::parse_update(&row.raw) {
+        Ok(ParsedUpdate { update, reading }) => {
+            match reading {
+                Reading::Complete => {}
+                Reading::WithoutUnknownFields => {
+                    debug!(update_id = update.id.0, "left out fields of unknown kinds");
+                }
+                Reading::FromRawFields => {
+                    warn!(
+                        update_id = update.id.0,
+                        "message of an unknown kind; filing it from its raw fields"
+                    );
+                }
+            }
             return Some(Update { id: UpdateId(row.inbox_id as u32), kind: update.kind });
         }
-        Err(error) => error.to_string(),
+        Err(reason) => reason,
     };
     warn!(inbox_id = row.inbox_id, reason, "an update was kept but skipped");
     patiently(|| telegram.store.skip_update(row.inbox_id, &reason)).await;

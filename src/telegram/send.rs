@@ -18,8 +18,8 @@ use teloxide::{
     payloads::{SendDocumentSetters as _, SendMessageSetters as _},
     requests::Requester as _,
     types::{
-        ChatAction, ChatId, InputFile, InputGroupMedia, InputMediaDocument, InputMediaPhoto,
-        LinkPreviewOptions, Message, MessageId, ReplyParameters,
+        ChatAction, ChatId, InputFile, InputMedia, InputMediaDocument, InputMediaPhoto, LinkPreviewOptions,
+        Message, MessageId, ReplyParameters,
     },
 };
 use tokio::task::JoinSet;
@@ -254,11 +254,11 @@ async fn request(
                         caption_entities: entities,
                         ..InputMediaPhoto::new(file)
                     };
-                    InputGroupMedia::Photo(photo)
+                    InputMedia::Photo(photo)
                 } else {
                     let mut document = InputMediaDocument::new(file);
                     (document.caption, document.caption_entities) = (text, entities);
-                    InputGroupMedia::Document(document)
+                    InputMedia::Document(document)
                 }
             });
             let mut request = bot.send_media_group(chat, media.collect::<Vec<_>>());

@@ -375,6 +375,24 @@ impl Person {
         }
     }
 
+    /// A text message in the form a future Telegram might give it.
+    pub async fn says_in_a_new_form(&self, text: &str, change: impl FnOnce(&mut Value)) -> MessageRef {
+        self.posts(|_, message| {
+            set_typed(message, "text", text);
+            change(message);
+        })
+    }
+
+    /// A photo in the form a future Telegram might give it.
+    pub async fn sends_photo_in_a_new_form(
+        &self,
+        photo: impl Into<Bytes>,
+        caption: &str,
+        change: impl FnOnce(&mut Value),
+    ) -> MessageRef {
+        self.sends(Kind::Photo, "photo.jpg", photo.into(), caption, |_, message| change(message))
+    }
+
     fn sends(
         &self,
         kind: Kind,

@@ -8,3 +8,4 @@ mod groups;
 mod media;
 mod photo_edits;
 mod replies;
+mod unknown_fields;

@@ -11,7 +11,8 @@ use teloxide::Bot;
 /// The client our bot uses, talking to this world.
 fn bot(world: &World) -> Bot {
     rustls::crypto::ring::default_provider().install_default().ok();
-    Bot::with_client(world.token(), reqwest::Client::new()).set_api_url(world.api_url().parse().unwrap())
+    Bot::with_client(world.token(), telegram_http::Client::new())
+        .set_api_url(world.api_url().parse().unwrap())
 }
 
 /// A method called without any library: its status and its whole answer.

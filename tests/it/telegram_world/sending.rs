@@ -80,8 +80,7 @@ async fn an_album_is_one_send_of_several_messages() {
     let bot = bot(&world);
     let (red, blue) = (jpeg_of(60, 40, [200, 0, 0]), jpeg_of(60, 40, [0, 0, 200]));
     let first = InputMediaPhoto::new(InputFile::memory(red.clone()).file_name("red.jpg")).caption("both");
-    let sent =
-        bot.send_media_group(ANN, [InputMedia::Photo(first), photo(blue.clone())].map(group)).await.unwrap();
+    let sent = bot.send_media_group(ANN, [InputMedia::Photo(first), photo(blue.clone())]).await.unwrap();
     assert_eq!(sent[0].media_group_id(), sent[1].media_group_id());
     let album = ann.next_album().await;
     let ids: Vec<i32> = album.iter().map(|piece| piece.message_id).collect();
@@ -89,10 +88,6 @@ async fn an_album_is_one_send_of_several_messages() {
     assert_eq!([&album[0].photo, &album[1].photo].map(|p| p.as_deref().unwrap()), [&red[..], &blue[..]]);
     assert_eq!((album[0].caption.as_str(), album[1].caption.as_str()), ("both", ""));
     assert!(album[0].media_group_id.is_some());
-}
-
-fn group(media: InputMedia) -> teloxide::types::InputGroupMedia {
-    media.try_into().unwrap()
 }
 
 #[tokio::test]
@@ -115,13 +110,13 @@ async fn albums_have_two_to_ten_items_of_kinds_that_mix_and_are_sent_whole_or_no
         ),
     ];
     for (media, why) in cases {
-        let refused = api_error(bot.send_media_group(ANN, media.into_iter().map(group)).await).to_string();
+        let refused = api_error(bot.send_media_group(ANN, media).await).to_string();
         assert!(refused.contains(why), "{refused}");
     }
     assert!(world.sends_to(1001).is_empty());
-    bot.send_media_group(ANN, photos(10).into_iter().map(group)).await.unwrap();
+    bot.send_media_group(ANN, photos(10)).await.unwrap();
     assert_eq!(ann.next_album().await.len(), 10);
-    bot.send_media_group(ANN, [document(), document()].map(group)).await.unwrap();
+    bot.send_media_group(ANN, [document(), document()]).await.unwrap();
     assert_eq!(ann.next_album().await[1].document.as_ref().unwrap().0, "x.txt");
 }
 
@@ -258,8 +253,8 @@ async fn closed_chats_unknown_chats_methods_and_tokens_are_refused() {
     bot.send_message(ANN, "hello!").await.unwrap();
     assert_eq!(api_error(bot.send_message(ChatId(5), "hello?").await), ApiError::ChatNotFound);
     assert_eq!(call(&world, "sendPigeon", json!({})).await.0, 404);
-    let stranger =
-        Bot::with_client("1:wrong", reqwest::Client::new()).set_api_url(world.api_url().parse().unwrap());
+    let stranger = Bot::with_client("1:wrong", telegram_http::Client::new())
+        .set_api_url(world.api_url().parse().unwrap());
     assert_eq!(api_error(stranger.get_me().await), ApiError::InvalidToken);
     assert_eq!(world.refused_calls().len(), 3);
 }
@@ -272,27 +267,27 @@ async fn messages_can_be_edited_once_changed_and_deleted_once() {
     let bot = bot(&world);
     let sent = bot.send_message(ANN, "one moment").await.unwrap();
     assert_eq!(
-        api_error(bot.edit_message_text(ANN, sent.id).text("one moment").await),
+        api_error(bot.edit_message_text(ANN, sent.id, "one moment").await),
         ApiError::MessageNotModified
     );
-    bot.edit_message_text(ANN, sent.id).text("done").await.unwrap();
+    bot.edit_message_text(ANN, sent.id, "done").await.unwrap();
     assert_eq!(ann.next_edit().await.text, "done");
     assert_eq!(world.message(1001, sent.id.0).unwrap().text, "done");
-    let not_mine = bot.edit_message_text(ANN, MessageId(theirs.message_id)).text("yours").await;
+    let not_mine = bot.edit_message_text(ANN, MessageId(theirs.message_id), "yours").await;
     assert_eq!(api_error(not_mine), ApiError::MessageCantBeEdited);
-    let unknown = bot.edit_message_text(ANN, MessageId(99)).text("whose?").await;
+    let unknown = bot.edit_message_text(ANN, MessageId(99), "whose?").await;
     assert_eq!(api_error(unknown), ApiError::MessageToEditNotFound);
-    let long = bot.edit_message_text(ANN, sent.id).text("x".repeat(4097)).await;
+    let long = bot.edit_message_text(ANN, sent.id, "x".repeat(4097)).await;
     assert_eq!(api_error(long), ApiError::EditedMessageIsTooLong);
     world.next("editMessageText").meets_flood(3);
-    let flood = bot.edit_message_text(ANN, sent.id).text("hurry").await;
+    let flood = bot.edit_message_text(ANN, sent.id, "hurry").await;
     assert!(matches!(flood, Err(RequestError::RetryAfter(_))), "{flood:?}");
     assert_eq!(
         world.texts_of(MessageRef { chat_id: 1001, message_id: sent.id.0, update_id: None }),
         ["one moment", "done"]
     );
     bot.delete_message(ANN, sent.id).await.unwrap();
-    let gone = bot.edit_message_text(ANN, sent.id).text("back").await;
+    let gone = bot.edit_message_text(ANN, sent.id, "back").await;
     assert_eq!(api_error(gone), ApiError::MessageToEditNotFound);
     assert_eq!(api_error(bot.delete_message(ANN, sent.id).await), ApiError::MessageToDeleteNotFound);
     assert_eq!(world.deleted_in(1001), [sent.id.0]);
@@ -328,7 +323,7 @@ async fn a_group_that_gets_more_than_twenty_messages_a_minute_is_noticed() {
     let limits =
         RateLimits { chat_per_second: usize::MAX, overall_per_second: usize::MAX, ..RateLimits::default() };
     for _ in 0..2 {
-        let album = (0..10).map(|_| group(photo(jpeg(20, 20))));
+        let album = (0..10).map(|_| photo(jpeg(20, 20)));
         bot.send_media_group(trip, album).await.unwrap();
     }
     assert!(world.rate_violations(limits).is_empty());

@@ -1,5 +1,10 @@
 //! From teloxide's types to what the walk needs to know of a message. Nothing above `telegram/` sees teloxide.
 
+mod raw_fields;
+mod update;
+
+pub use update::{ParsedUpdate, Reading, parse_update};
+
 use super::me::Me;
 use crate::{
     agent::Routes,
@@ -168,15 +173,9 @@ fn file(meta: &FileMeta, filename: Option<String>, what: &'static str) -> Media 
 
 /// The one file a message carries; of a photo, its largest size.
 fn media(message: &Message) -> Option<Media> {
-    let largest = |sizes: &[teloxide::types::PhotoSize]| {
-        let best = sizes.iter().max_by_key(|size| u64::from(size.width) * u64::from(size.height))?;
-        Some(file(&best.file, None, "photo"))
-    };
     if let Some(sizes) = message.photo() {
-        return largest(sizes);
-    }
-    if let Some(live) = message.live_photo() {
-        return live.photo.as_deref().and_then(largest);
+        let largest = sizes.iter().max_by_key(|size| u64::from(size.width) * u64::from(size.height))?;
+        return Some(file(&largest.file, None, "photo"));
     }
     if let Some(animation) = message.animation() {
         return Some(file(&animation.file, animation.file_name.clone(), "animation"));
