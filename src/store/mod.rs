@@ -66,7 +66,7 @@ verbs! {
         read message(id: MessageId) -> Option<Message>;
         read find_message(place: &Conversation, shown_id: &str) -> Option<Found>;
         read recent_messages(session: SessionId, before: MessageId, since: DateTime<Utc>, limit: i64) -> Vec<Message>;
-        read recent_by_conversation(since: DateTime<Utc>, limit: i64) -> Vec<(Conversation, Vec<Message>)>;
+        read recent_by_conversation(filter: &RecentFilter) -> Vec<(Conversation, Vec<Message>)>;
         read thread(root: MessageId) -> Vec<Message>;
         read messages_of_turn(turn: TurnId) -> Vec<Message>;
         read inputs_of_turn(turn: TurnId) -> Vec<Message>;

@@ -263,6 +263,19 @@ pub struct SessionFilter {
     pub words: Vec<String>,
 }
 
+/// Which recent messages to list, by conversation.
+#[derive(Debug, Clone)]
+pub struct RecentFilter {
+    /// Only conversations that this person is a member of.
+    pub seen_by: Option<UserId>,
+    pub since: DateTime<Utc>,
+    /// At most this many conversations: those with the newest messages.
+    pub conversations: i64,
+    /// At most this many messages of each conversation: the newest.
+    pub per_conversation: i64,
+    pub detail: Detail,
+}
+
 impl SessionFilter {
     /// The words of what a person typed to search for.
     pub fn words_of(typed: &str) -> Vec<String> {

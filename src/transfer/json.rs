@@ -18,7 +18,7 @@ pub struct SessionJson {
     user_id: String,
     title: String,
     first_message_preview: String,
-    /// What people and the agent said; tools are not counted.
+    /// Messages of people and of the agent; tool calls are not counted.
     message_count: i64,
     created_at: DateTime<Utc>,
     last_activity: DateTime<Utc>,
@@ -124,7 +124,7 @@ impl EntryRole {
 #[schema(as = Entry)]
 pub struct HistoryEntry {
     pub role: EntryRole,
-    /// What was said; of a call, JSON with its `name` and `arguments`.
+    /// The text; for a tool call, JSON with its `name` and `arguments`.
     content: String,
     timestamp: DateTime<Utc>,
     pub internal_id: i64,
@@ -143,16 +143,16 @@ pub struct HistoryEntry {
     /// Shared by the messages of one album.
     #[serde(skip_serializing_if = "Option::is_none")]
     album_id: Option<String>,
-    /// What the person was told about a file of this message that could not be kept.
+    /// Why a file of this message could not be stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
-    /// A tool that could not do it, or an answer that only tells what went wrong.
+    /// True for a failed tool call, and for an answer that only reports an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     failed: Option<bool>,
     /// How long a tool took.
     #[serde(skip_serializing_if = "Option::is_none")]
     duration_ms: Option<i64>,
-    /// What the model took.
+    /// Tokens and cost of the model request.
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<UsageJson>,
 }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     domain::{AttachmentId, Conversation, Message, MessageId, NewMessage, Role, SessionId, TurnId},
-    store::{Detail, Found, StoreError},
+    store::{Detail, Found, RecentFilter, StoreError},
 };
 use chrono::{DateTime, Utc};
 use sqlx::{AssertSqlSafe, Row as _};
@@ -134,22 +134,37 @@ pub async fn recent_messages(
     Ok(messages)
 }
 
-/// The newest messages of every conversation, the conversation with the newest first; each oldest first.
-/// The joined names and the cross join make SQLite begin with the few that are recent.
+/// The newest messages of each conversation, oldest first; the conversation with the newest message comes first.
+/// The joined names and the cross join make SQLite start with the few recent rows.
 pub async fn recent_by_conversation(
     conn: &mut Conn,
-    since: DateTime<Utc>,
-    limit: i64,
+    filter: &RecentFilter,
 ) -> Result<Vec<(Conversation, Vec<Message>)>, StoreError> {
     let sql = format!(
         "SELECT {MESSAGE} FROM ( \
-           SELECT internal_id, ROW_NUMBER() OVER ( \
-             PARTITION BY interface_type || ':' || conversation_id ORDER BY internal_id DESC) AS place \
-           FROM message_history WHERE timestamp >= $1 AND role <> 'tool' \
+           SELECT internal_id, position, DENSE_RANK() OVER (ORDER BY newest_id DESC) AS conversation_rank FROM ( \
+             SELECT r.internal_id, \
+               ROW_NUMBER() OVER (PARTITION BY r.interface_type || ':' || r.conversation_id \
+                 ORDER BY r.internal_id DESC) AS position, \
+               MAX(r.internal_id) OVER (PARTITION BY r.interface_type || ':' || r.conversation_id) AS newest_id \
+             FROM message_history r WHERE r.timestamp >= $1 \
+             AND ($2 OR (r.role <> 'tool' AND (r.tool_calls IS NULL OR CAST(r.tool_calls AS TEXT) = '[]'))) \
+             AND ($3 OR EXISTS (SELECT 1 FROM members b WHERE b.interface_type = r.interface_type \
+               AND b.conversation_id = r.conversation_id AND b.user_id = $4)) \
+           ) numbered \
          ) newest CROSS JOIN message_history m \
-         WHERE m.internal_id = newest.internal_id AND newest.place <= $2 ORDER BY m.internal_id DESC"
+         WHERE m.internal_id = newest.internal_id AND newest.position <= $5 AND newest.conversation_rank <= $6 \
+         ORDER BY m.internal_id DESC"
     );
-    let found = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(since).bind(limit).fetch_all(conn).await?;
+    let found = sqlx::query::<Db>(AssertSqlSafe(sql))
+        .bind(filter.since)
+        .bind(filter.detail == Detail::WithTools)
+        .bind(filter.seen_by.is_none())
+        .bind(filter.seen_by.as_ref().map(|user| user.0.clone()).unwrap_or_default())
+        .bind(filter.per_conversation)
+        .bind(filter.conversations)
+        .fetch_all(conn)
+        .await?;
     let mut grouped: Vec<(Conversation, Vec<Message>)> = Vec::new();
     for message in rows::messages(found)? {
         match grouped.iter_mut().find(|(place, _)| *place == message.conversation) {

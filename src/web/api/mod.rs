@@ -7,6 +7,7 @@ mod export;
 mod history;
 mod import;
 mod messages;
+mod recent;
 mod sessions;
 mod tokens;
 
@@ -61,6 +62,7 @@ pub fn routes(limits: Limits) -> (Router<Arc<Site>>, Document) {
         .routes(routes!(sessions::show, sessions::rename, sessions::delete))
         .routes(routes!(sessions::metadata))
         .routes(routes!(history::show, import::replace_history))
+        .routes(routes!(recent::list))
         .routes(routes!(annotations::annotate))
         .routes(routes!(annotations::list_references))
         .routes(routes!(export::export_session))

@@ -34,7 +34,7 @@ async fn foreign_host_names_are_refused() {
     let known = under(&house.url, &house.client, "Photos.Example.org").await;
     assert_eq!(known.status(), StatusCode::UNAUTHORIZED);
     let well = house.client.get(format!("{}/healthz", house.url)).header(HOST, "10.0.0.7:8080");
-    assert_eq!(well.send().await.unwrap().status(), StatusCode::OK, "whoever watches us asks under any name");
+    assert_eq!(well.send().await.unwrap().status(), StatusCode::OK, "health checks may use any host name");
     house.bot.stop().await;
 }
 
@@ -68,7 +68,11 @@ async fn cross_site_requests_are_refused() {
     ] {
         assert_eq!(post("/sessions", wrong).await, StatusCode::FORBIDDEN, "{wrong:?}");
         assert_eq!(post("/logout", wrong).await, StatusCode::FORBIDDEN, "{wrong:?}");
-        assert_eq!(post(&link, wrong).await, StatusCode::FORBIDDEN, "nobody is logged in unasked: {wrong:?}");
+        assert_eq!(
+            post(&link, wrong).await,
+            StatusCode::FORBIDDEN,
+            "a cross-site post must not log in: {wrong:?}"
+        );
     }
     for right in [
         &[("origin", here)][..],

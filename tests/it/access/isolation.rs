@@ -254,9 +254,9 @@ async fn only_public_routes_answer_without_a_login() {
     let house = House::open().await;
     let ann = create_tenant(&house, &house.world.private_chat(user(1001, "Ann")), WORDS).await;
     let before = all_of(&house, &ann).await;
-    let nobody = [Shows::Nothing, Shows::Cookie("photothread=AAAA".into())];
+    let without_login = [Shows::Nothing, Shows::Cookie("photothread=AAAA".into())];
     for route in Route::all(&house, &ann.browser).await {
-        for shows in &nobody {
+        for shows in &without_login {
             let (status, shown) = route.tried(&house, shows, &ann.things).await;
             assert_eq!(status, StatusCode::UNAUTHORIZED, "{route:?} {shown}");
             shows_nothing_of(&ann, &shown, &route.path);
@@ -276,7 +276,7 @@ async fn only_public_routes_answer_without_a_login() {
         &format!("/c/{session}/entries"),
         &format!("/c/{session}/strip/{attachment}"),
     ] {
-        for shows in &nobody {
+        for shows in &without_login {
             assert_eq!(house.status(shows, path).await, StatusCode::UNAUTHORIZED, "{path}");
             let posted = house.ask(shows, Method::POST, path).send().await.unwrap().status();
             assert_eq!(posted, StatusCode::UNAUTHORIZED, "{path}");

@@ -79,7 +79,7 @@ impl Route {
         use About::{Oneself, Something};
         let entry = || json!({ "role": "user", "content": "not Ann's words" });
         match (self.method.as_str(), self.path.as_str()) {
-            ("GET", "/sessions" | "/tokens") => (Oneself, Body::Nothing),
+            ("GET", "/sessions" | "/tokens" | "/history/recent") => (Oneself, Body::Nothing),
             ("POST", "/sessions") => (Oneself, Body::Json(json!({}))),
             ("POST", "/tokens") => (Oneself, Body::Json(json!({ "name": "mine" }))),
             ("POST", "/attachments") => (Oneself, Body::File(b"hello")),

@@ -3,6 +3,7 @@
 mod attachments;
 pub mod events;
 mod messages;
+mod recent;
 mod sessions;
 mod telegram;
 

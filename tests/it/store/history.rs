@@ -4,7 +4,7 @@ use super::*;
 use chrono::TimeDelta;
 use photothread::{
     domain::{Message, MessageId, TurnId},
-    store::StoreError,
+    store::{RecentFilter, StoreError},
 };
 
 fn texts(messages: &[Message]) -> Vec<&str> {
@@ -88,9 +88,23 @@ on_both! {
         store.add_message(&old).await.unwrap();
 
         let since = now() - TimeDelta::hours(2);
-        let grouped = store.recent_by_conversation(since, 2).await.unwrap();
-        let seen: Vec<_> = grouped.iter().map(|(place, messages)| (place.clone(), texts(messages))).collect();
-        assert_eq!(seen, [(page("1"), vec!["b1", "b2"]), (chat(1), vec!["a2", "a3"])]);
+        let filter =
+            RecentFilter { seen_by: None, since, conversations: 10, per_conversation: 2, detail: Detail::Said };
+        let read = async |filter: RecentFilter| {
+            let grouped = store.recent_by_conversation(&filter).await.unwrap();
+            let texts_of = |(place, messages): &(Conversation, Vec<Message>)| (place.clone(), texts(messages).join(" "));
+            grouped.iter().map(texts_of).collect::<Vec<_>>()
+        };
+        let (of_page, of_chat) = ((page("1"), "b1 b2".to_owned()), (chat(1), "a2 a3".to_owned()));
+        assert_eq!(read(filter.clone()).await, [of_page.clone(), of_chat.clone()]);
+        assert_eq!(read(RecentFilter { conversations: 1, ..filter.clone() }).await, [of_page]);
+        let with_tools = RecentFilter { detail: Detail::WithTools, conversations: 2, ..filter.clone() };
+        assert_eq!(read(with_tools).await[0], (chat(1), "a3 a tool's result".to_owned()));
+        let member = UserId("4711".into());
+        let own = RecentFilter { seen_by: Some(member.clone()), ..filter };
+        assert_eq!(read(own.clone()).await, []);
+        store.add_member(&chat(1), &member).await.unwrap();
+        assert_eq!(read(own).await, [of_chat]);
     }
 
     async fn a_turns_own_messages_and_a_sessions_come_in_order(store: Store) {
