@@ -1,29 +1,37 @@
-# What people do here, by name. `make test` needs nothing but cargo and, where something is missing, apt.
-.PHONY: run test lint fmt bench bench-build setup
+# Common tasks. `make test` needs nothing but cargo and, where something is missing, apt.
+.PHONY: run test test-fast lint fmt bench bench-build setup
 
 run:
 	cargo run --locked
 
-# PostgreSQL's programs are part of the tests: each run starts a private server of its own.
+# Everything. Each run starts its own PostgreSQL server and browser; `make setup` installs what is missing.
 test: setup
 	@if cargo nextest --version >/dev/null 2>&1; then \
-		cargo nextest run --locked; \
+		cargo nextest run --locked --workspace; \
 	else \
-		cargo test --locked --lib --bins --tests; \
+		cargo test --locked --workspace --lib --bins --tests; \
 	fi
 
+# For everyday work: no PostgreSQL, no browser. .config/nextest.toml says what is left out.
+test-fast:
+	cargo nextest run --locked --workspace --profile fast
+
+# deny.toml is only checked where cargo-deny is installed.
 lint:
-	cargo fmt --check
-	cargo clippy --locked --all-targets -- -D warnings
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	@if cargo deny --version >/dev/null 2>&1; then \
+		cargo deny check bans licenses sources; \
+	fi
 
 fmt:
-	cargo fmt
+	cargo fmt --all
 
-# Writes what it measures into docs/benchmarks.md.
+# Writes the results into docs/benchmarks.md.
 bench:
 	PEERS_PYTHON="$$(scripts/bench-peers)" cargo bench --locked --bench bench
 
-# The clean release build: minutes, so only when asked for.
+# A clean release build takes minutes, so it is a target of its own.
 bench-build:
 	cargo bench --locked --bench bench -- build
 

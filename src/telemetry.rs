@@ -13,9 +13,9 @@ use std::{
 use tracing_subscriber::EnvFilter;
 
 const FILTER: &str = "PHOTOTHREAD_LOG";
-const USUAL: &str = "photothread=info,warn";
+const DEFAULT_FILTER: &str = "photothread=info,warn";
 
-/// Start-up ends with these; the text is for whoever set the variable.
+/// These end the start-up; the text is for the operator who set the variable.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
     #[error("{FILTER} is {filter:?}, which is no log filter ({reason}); try photothread=debug,warn")]
@@ -24,7 +24,7 @@ pub enum TelemetryError {
     AlreadyStarted,
 }
 
-/// `secrets` never show in the log, whoever logs them.
+/// Starts the log. `secrets` are hidden in every line, also in lines of libraries.
 pub fn start<'a>(secrets: impl IntoIterator<Item = &'a SecretString>) -> Result<(), TelemetryError> {
     let filter = filter(std::env::var(FILTER).ok())?;
     let hidden = Hidden::new(secrets);
@@ -37,12 +37,12 @@ pub fn start<'a>(secrets: impl IntoIterator<Item = &'a SecretString>) -> Result<
 }
 
 fn filter(wanted: Option<String>) -> Result<EnvFilter, TelemetryError> {
-    let filter = wanted.filter(|text| !text.trim().is_empty()).unwrap_or_else(|| USUAL.into());
+    let filter = wanted.filter(|text| !text.trim().is_empty()).unwrap_or_else(|| DEFAULT_FILTER.into());
     EnvFilter::try_new(&filter)
         .map_err(|error| TelemetryError::BadFilter { filter, reason: error.to_string() })
 }
 
-/// What must never be seen, and the writer that keeps it so.
+/// The secrets to replace in every line.
 #[derive(Clone)]
 struct Hidden(Arc<[SecretString]>);
 
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_in_somebody_elses_error_is_hidden() {
+    fn a_token_in_the_error_of_a_library_is_hidden() {
         let page = Page::default();
         let hidden = Hidden::new(&[SecretString::from("123456:AA-token_x")]);
         let log = tracing_subscriber::fmt()
@@ -116,13 +116,13 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_filter_is_valid_and_stands_in_for_an_empty_one() {
+    fn the_default_filter_is_valid_and_replaces_an_empty_one() {
         assert_eq!(filter(None).unwrap().to_string(), filter(Some(" ".into())).unwrap().to_string());
     }
 
     #[test]
     fn a_bad_filter_is_named() {
-        let told = filter(Some("photothread=loud".into())).unwrap_err().to_string();
-        assert!(told.starts_with("PHOTOTHREAD_LOG is \"photothread=loud\""), "{told}");
+        let message = filter(Some("photothread=loud".into())).unwrap_err().to_string();
+        assert!(message.starts_with("PHOTOTHREAD_LOG is \"photothread=loud\""), "{message}");
     }
 }

@@ -21,7 +21,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("tools", TOOLS),
     ("context", &["rendering", "providers", "prompts", "attachments", "access", "retry", "store", "domain"]),
     ("agent", AGENT),
-    ("transfer", &["tools", "rendering", "attachments", "access", "retry", "store", "domain"]),
+    ("transfer", &["rendering", "attachments", "access", "retry", "store", "domain"]),
     ("telegram", INTERFACE),
     ("web", INTERFACE),
     ("app", EVERYTHING),

@@ -1,8 +1,8 @@
 //! The real program in this process, pointed at the world: started, stopped and started again on the same data.
 
-use super::{PATIENCE, ScriptedModel, World, postgres};
+use super::{PATIENCE, ScriptedModel, World, panics, postgres};
 use photothread::{
-    app::{self, Running},
+    app::{self, Running, TaskFailures},
     config::Config,
     domain::InterfaceType,
     prompts::Prompts,
@@ -149,16 +149,20 @@ fn setting_of(vendor: Vendor, name: &str) -> String {
     format!("PHOTOTHREAD_PROVIDERS__{}__{name}", vendor.as_str().to_uppercase())
 }
 
-/// The program, running in this process.
+/// The program, running in this process. A background task that fails while it runs fails the test.
 pub struct BotUnderTest {
-    running: Running,
+    /// None once it has been stopped.
+    running: Option<Running>,
+    failures: TaskFailures,
+    /// How many panics there were before it started.
+    panics_before: usize,
 }
 
 impl BotUnderTest {
     /// Started, connected and listening.
     pub async fn start(settings: &Settings) -> Self {
         let mut bot = Self::start_unconnected(settings).await;
-        bot.running.telegram().await.expect("Telegram is connected");
+        bot.running().telegram().await.expect("Telegram is connected");
         bot
     }
 
@@ -168,20 +172,39 @@ impl BotUnderTest {
         if std::env::var_os("SHOW_LOG").is_some() {
             photothread::telemetry::start([]).ok();
         }
+        panics::record();
+        let panics_before = panics::recorded().len();
         let prompts = Prompts::load(None).expect("the built-in prompts");
         let running = app::start(settings.config(), prompts).await.expect("the program starts");
-        Self { running }
+        Self { failures: running.task_failures(), running: Some(running), panics_before }
+    }
+
+    fn running(&mut self) -> &mut Running {
+        self.running.as_mut().expect("a running bot")
     }
 
     pub async fn pairing_code(&mut self) -> Option<String> {
-        self.running.telegram().await.and_then(|(_, code)| code)
+        self.running().telegram().await.and_then(|(_, code)| code)
     }
 
     pub fn page(&self) -> String {
-        format!("http://{}", self.running.page.expect("the page is on"))
+        let page = self.running.as_ref().and_then(|running| running.page);
+        format!("http://{}", page.expect("the page is on"))
     }
 
-    pub async fn stop(self) {
-        self.running.stop().await;
+    pub async fn stop(mut self) {
+        if let Some(running) = self.running.take() {
+            running.stop().await;
+        }
+    }
+}
+
+impl Drop for BotUnderTest {
+    fn drop(&mut self) {
+        // A test that fails already must not panic twice.
+        if !std::thread::panicking() {
+            let failures = [self.failures.list(), panics::recorded().split_off(self.panics_before)].concat();
+            assert!(failures.is_empty(), "background tasks failed: {failures:#?}");
+        }
     }
 }

@@ -22,6 +22,9 @@ use tokio::{
     sync::oneshot,
 };
 
+/// A panic on this thread fails the test.
+pub(super) const THREAD_NAME: &str = "stand-in";
+
 /// A running server; dropping it closes every connection.
 pub struct Server {
     pub address: SocketAddr,
@@ -35,7 +38,8 @@ impl Server {
         listener.set_nonblocking(true).expect("a non-blocking listener");
         let address = listener.local_addr().expect("a bound address");
         let (stop, stopped) = oneshot::channel();
-        let thread = std::thread::spawn(move || {
+        let thread = std::thread::Builder::new().name(THREAD_NAME.into());
+        let serve = move || {
             let runtime =
                 tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(async {
@@ -47,7 +51,8 @@ impl Server {
                 }
             });
             runtime.shutdown_background();
-        });
+        };
+        let thread = thread.spawn(serve).expect("a thread");
         Server { address, stop: Some(stop), thread: Some(thread) }
     }
 

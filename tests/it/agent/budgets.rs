@@ -2,18 +2,16 @@
 //! A request of the scripted model takes 100 tokens in and 20 out: $0.000065 at the price of gpt-5-mini.
 
 use super::Stage;
-use crate::harness::{Answer, BotUnderTest, PATIENCE, Person, ScriptedModel, Settings, World, jpeg, user};
+use crate::harness::{
+    Answer, BotUnderTest, PATIENCE, Person, Program, ScriptedModel, Settings, World, jpeg, user,
+};
 use chrono::{TimeDelta, Utc};
 use photothread::{
     domain::{Conversation, Role, TurnState, UserId},
     store::{Spender, UsageNote},
 };
 use serde_json::{Value, json};
-use std::process::Stdio;
-use tokio::{
-    io::{AsyncBufReadExt as _, BufReader},
-    process::Command,
-};
+use std::time::Duration;
 
 const PER_USER: &str = "PHOTOTHREAD_LIMITS__DAILY_BUDGET_PER_USER";
 const PER_CHAT: &str = "PHOTOTHREAD_LIMITS__DAILY_BUDGET_PER_CHAT";
@@ -247,24 +245,13 @@ async fn a_budget_that_cannot_be_kept_is_warned_of_at_start_up() {
         .with_model("http://127.0.0.1:9/v1")
         .with("PHOTOTHREAD_PROVIDERS__OPENAI__MODEL", "llama-9000")
         .with(PER_CHAT, "1");
-    let mut program = Command::new(env!("CARGO_BIN_EXE_photothread"))
-        .env_clear()
-        .envs(settings.variables())
-        .current_dir(settings.folder())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .expect("the program starts");
-    let mut log = BufReader::new(program.stderr.take().expect("standard error")).lines();
+    let program = Program::start(&settings);
     let warned = async {
-        while let Some(line) = log.next_line().await.unwrap() {
-            if line.contains("WARN") && line.contains("llama-9000") && line.contains("`prices`") {
-                return true;
-            }
+        let is_warning =
+            |line: &str| line.contains("WARN") && line.contains("llama-9000") && line.contains("`prices`");
+        while !program.log().lines().any(is_warning) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        false
     };
-    assert!(tokio::time::timeout(PATIENCE, warned).await.expect("a line of the log in time"));
+    tokio::time::timeout(PATIENCE, warned).await.expect("a warning in the log in time");
 }

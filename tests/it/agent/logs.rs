@@ -1,16 +1,14 @@
-//! The log of the real program, at its loudest, holds no secret and nothing that people or the model said.
+//! The log of the real program, at its most verbose level, holds no secret and nothing that people or the model said.
 
 use crate::{
-    harness::{Answer, PATIENCE, ScriptedModel, Settings, World, jpeg, key_of, user},
+    harness::{Answer, Program, ScriptedModel, Settings, World, jpeg, key_of, user},
     vendors::VENDORS,
 };
 use photothread::providers::Vendor;
 use serde_json::json;
-use std::process::Stdio;
-use tokio::{io::AsyncReadExt as _, process::Command, time::timeout};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_loudest_log_holds_neither_secrets_nor_what_was_said() {
+async fn the_trace_log_holds_no_secrets_and_nothing_people_wrote() {
     for vendor in VENDORS {
         with_a_model_of(*vendor).await;
     }
@@ -25,25 +23,11 @@ async fn with_a_model_of(vendor: Vendor) {
     }
     let settings = settings.with("PHOTOTHREAD_HISTORY__TITLES", "message");
     let ann = world.private_chat(user(1001, "Ann"));
-    let mut program = Command::new(env!("CARGO_BIN_EXE_photothread"))
-        .env_clear()
-        .envs(settings.variables())
-        .env("PHOTOTHREAD_LOG", "trace")
-        .current_dir(settings.folder())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .expect("the program starts");
-    let mut errors = program.stderr.take().expect("standard error");
-    let reading = tokio::spawn(async move {
-        let mut log = String::new();
-        errors.read_to_string(&mut log).await.expect("a readable log");
-        log
-    });
+    let mut command = Program::command(&settings);
+    command.env_clear().envs(settings.variables()).env("PHOTOTHREAD_LOG", "trace");
+    let program = Program::spawn(&settings, &mut command);
 
-    // Each of these is a way in which a secret or somebody's words could get into the log.
+    // Each of these is a way in which a secret or a person's words could get into the log.
     world.next("download").gets_lost();
     model.next_call_on_all("rotate_image", json!({ "degrees": 90 }));
     model.next_reply("a whispered answer");
@@ -59,8 +43,7 @@ async fn with_a_model_of(vendor: Vendor) {
     model.wait_for_requests(4).await;
     world.wait_for_calls("sendMessage", 2).await;
 
-    program.start_kill().expect("a running program");
-    let log = timeout(PATIENCE, reading).await.expect("the log ends").unwrap();
+    let log = program.kill();
     assert!(log.contains("photothread"), "there is a log");
     let keys = VENDORS.iter().map(|vendor| key_of(*vendor));
     for secret in keys.chain([world.token(), "the-token-of-the-test-world", "whispered"]) {

@@ -93,13 +93,13 @@ async fn a_mistake_of_the_model_is_a_result_it_can_correct() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tool_that_takes_too_long_is_given_up_and_the_turn_goes_on() {
-    let stage = Stage::set_with(&[("PHOTOTHREAD_LIMITS__TOOL_TIMEOUT_SECONDS", "0.1")]).await;
+    let stage = Stage::set_with(&[("PHOTOTHREAD_LIMITS__TOOL_TIMEOUT_SECONDS", "0.001")]).await;
     stage.model.next_call_on_all("rotate_image", json!({ "degrees": 7 }));
     stage.model.next_reply("It is too large for me.");
     stage.ann.sends_document("poster.jpg", jpeg(600, 600), "turn it a little").await;
     assert_eq!(stage.ann.next_message().await.text, "It is too large for me.");
     let result = last_result(&stage.last_request());
-    assert!(result.starts_with("Error: rotate_image took longer than 100ms"), "{result}");
+    assert!(result.starts_with("Error: rotate_image took longer than 1ms"), "{result}");
     stage.clear().await;
 }
 

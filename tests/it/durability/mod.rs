@@ -9,37 +9,14 @@ mod outages;
 mod restarts;
 mod sending;
 
-use crate::harness::{BotUnderTest, PATIENCE, Settings, World, user};
+use crate::harness::{BotUnderTest, PATIENCE, Program, Settings, World, user};
 use photothread::store::Store;
 use serde_json::json;
 use sqlx::{Connection as _, PgConnection, SqliteConnection};
 use std::{
-    process::{Child, Command, Stdio},
+    process::Stdio,
     time::{Duration, Instant},
 };
-
-/// The program as people run it: a process, which can be killed.
-struct Program(Child);
-
-impl Program {
-    fn start(settings: &Settings) -> Self {
-        Self(Self::command(settings).spawn().expect("the program starts"))
-    }
-
-    fn command(settings: &Settings) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_photothread"));
-        let log = if std::env::var_os("SHOW_LOG").is_some() { Stdio::inherit() } else { Stdio::null() };
-        command.current_dir(settings.folder()).envs(settings.variables());
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-        command
-    }
-
-    /// `kill -9`: it cannot say goodbye.
-    fn kill(mut self) {
-        self.0.kill().expect("it runs");
-        self.0.wait().expect("it is gone");
-    }
-}
 
 /// What `photothread doctor` prints.
 fn doctor(settings: &Settings) -> String {

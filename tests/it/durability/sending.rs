@@ -213,7 +213,7 @@ async fn a_chat_that_is_closed_to_us_fails_and_the_others_go_on() {
 async fn a_stop_waits_for_the_send_on_the_wire() {
     let world = World::start().await;
     let settings = Settings::new(&world);
-    let mut program = Program::command(&settings).stdout(Stdio::piped()).spawn().unwrap();
+    let mut program = Program::spawn(&settings, Program::command(&settings).stdout(Stdio::piped()));
     let mut said = BufReader::new(program.stdout.take().unwrap()).lines();
     let ann = world.private_chat(user(1001, "Ann"));
     let on_the_wire = world.next("sendMessage").waits_with_its_answer();

@@ -1,4 +1,8 @@
-//! Wires the parts together, keeps their tasks running and stops them in order.
+//! Wires the modules together, starts their tasks and stops them in order.
+
+mod supervisor;
+
+pub use supervisor::TaskFailures;
 
 use crate::{
     access::{Access, Logins, PageAccess, REPLACED_LOGIN_LIFETIME},
@@ -20,54 +24,61 @@ use anyhow::{Context as _, anyhow, bail};
 use chrono::{TimeDelta, Utc};
 use secrecy::SecretString;
 use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
-use tokio::{sync::watch, task::JoinSet};
+use supervisor::Supervisor;
+use tokio::sync::watch;
 use tracing::{error, info, warn};
 
-/// How long handled updates are kept: longer than Telegram could deliver them again.
-const INBOX_KEPT: TimeDelta = TimeDelta::days(7);
-/// How long a file that was uploaded waits for the message that sends it.
-const UPLOADS_KEPT: TimeDelta = TimeDelta::days(1);
-/// How long a stop waits for what is on the wire.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// Longer than Telegram could deliver an update again.
+const INBOX_RETENTION: TimeDelta = TimeDelta::days(7);
+/// How long an uploaded file waits for the message that uses it.
+const UPLOAD_RETENTION: TimeDelta = TimeDelta::days(1);
+/// How long a stop waits for sends in flight.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(15);
+const UPKEEP_INTERVAL: Duration = Duration::from_secs(3600);
 
-/// The program, running.
+/// The started program.
 pub struct Running {
-    tasks: JoinSet<()>,
+    tasks: Supervisor,
     store: Store,
     telegram: watch::Receiver<Option<Connected>>,
-    /// Where the page is.
+    /// The address of the web interface.
     pub page: Option<SocketAddr>,
-    /// Which provider the default agent speaks to, and which model.
+    /// Provider and model of the default agent.
     pub provider: &'static str,
     pub model: String,
 }
 
 impl Running {
-    /// Stops in order: nothing new is sent, what is on the wire lands, then everything ends.
+    /// Stops in order: no new sends, wait for the sends in flight, end all tasks, close the store.
     pub async fn stop(mut self) {
         let connected = self.telegram.borrow().clone();
         if let Some(connected) = connected {
-            let _ = tokio::time::timeout(PATIENCE, connected.close()).await;
+            let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, connected.close()).await;
         }
         self.tasks.shutdown().await;
         self.store.close().await;
     }
 
-    /// Resolves once Telegram is connected: the bot's name and, while there is no owner, the pairing code.
+    /// Tasks that panicked or ended since the start.
+    pub fn task_failures(&self) -> TaskFailures {
+        self.tasks.failures().clone()
+    }
+
+    /// Waits until Telegram is connected. Returns the bot's name and, if the bot has no owner yet, the pairing code.
     pub async fn telegram(&mut self) -> Option<(String, Option<String>)> {
         let connected = self.telegram.wait_for(Option::is_some).await.ok()?;
         connected.as_ref().map(|c| (c.me().username.clone(), c.pairing_code()))
     }
 }
 
-/// Opens the database and the files, as every subcommand needs them.
+/// Opens the database and the object store. Every subcommand needs both.
 pub async fn open_storage(config: &Config) -> anyhow::Result<(Store, Objects)> {
     let store = Store::open(&config.database.url.to_url()).await.context("the database")?;
     let objects = Objects::open(&config.attachments.url.to_url())?;
     Ok((store, objects))
 }
 
-/// Opens what a subcommand needs to read pictures.
+/// Storage and rendering without any running task, for subcommands that only read.
 pub async fn open_renderer(config: &Config) -> anyhow::Result<Renderer> {
     let (store, objects) = open_storage(config).await?;
     let attachments = attachments(config, &store, objects);
@@ -82,7 +93,7 @@ fn attachments(config: &Config, store: &Store, objects: Objects) -> Attachments 
     Attachments::new(store.clone(), objects, limits)
 }
 
-/// Starts everything that the configuration turns on.
+/// Starts every part that the configuration turns on.
 pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> {
     let (store, objects) = open_storage(&config).await?;
     recover(&store).await?;
@@ -99,10 +110,10 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
         |agent: &config::AgentSettings| Way { agent: agent.name.clone(), command: agent.command.clone() };
     let routes = Routes::new(config.agents.iter().map(way));
 
-    let mut tasks = JoinSet::new();
-    supervise(&mut tasks, "agent", move || engine.clone().run());
+    let mut tasks = Supervisor::new(TaskFailures::default());
+    tasks.keep_running("agent", move || engine.clone().run());
     let for_upkeep = renderer.clone();
-    supervise(&mut tasks, "upkeep", move || upkeep(for_upkeep.clone()));
+    tasks.keep_running("upkeep", move || upkeep(for_upkeep.clone()));
 
     let access = Arc::new(open_access(&config, &store).await?);
     let bound = match config.web.listen {
@@ -124,7 +135,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
             failed_attempts: web::FailedAttempts::default(),
             exclusive_tags: config.web.exclusive_tags.clone(),
         };
-        tasks.spawn(bound.serve(site));
+        tasks.run_once("web", bound.serve(site));
     }
 
     let (connected, telegram) = watch::channel(None);
@@ -142,20 +153,21 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
             routes,
         };
         let bot = telegram::bot(&token, &config.telegram.api_url)?;
-        tasks.spawn(async move {
+        let failures = tasks.failures().clone();
+        tasks.run_once("telegram", async move {
             match telegram::connect(bot, parts).await {
                 Ok(ready) => {
                     connected.send_replace(Some(ready.clone()));
-                    serve_telegram(ready).await;
+                    serve_telegram(ready, failures).await;
                 }
-                Err(error) => error!("Telegram is off: {error}"),
+                Err(error) => error!(%error, op = "connect_telegram", "Telegram is off"),
             }
         });
     }
     Ok(Running { tasks, store, telegram, page, provider, model })
 }
 
-/// What a crash left half done: sends on the wire have an unknown fate, running turns go on from their steps.
+/// Recovers from a crash: sends in flight become `unknown`, running turns become pending and resume at their last step.
 async fn recover(store: &Store) -> anyhow::Result<()> {
     let (sends, turns) = (store.recover_sends().await?, store.recover_turns().await?);
     if sends > 0 || turns > 0 {
@@ -249,7 +261,7 @@ fn engine(
     })
 }
 
-/// Prices and budgets as configured. A budget that cannot be kept, because a price is missing, is warned of.
+/// Prices and budgets as configured. Warns of a budget that cannot be enforced because a price is missing.
 fn money(config: &Config, store: &Store) -> Money {
     let price = |price: &config::PriceSettings| Price {
         input: price.input,
@@ -287,7 +299,7 @@ fn provider(
 ) -> anyhow::Result<Arc<dyn Provider>> {
     let Some(vendor) = config.vendor_of(agent) else { return Ok(Arc::new(Offline::new()?)) };
     let settings = config.providers.of(vendor);
-    // A server of one's own may want no key.
+    // A self-hosted server may need no key.
     let no_key = SecretString::from("");
     let key = config.secrets.key(vendor).unwrap_or(&no_key);
     let model = ModelSettings {
@@ -301,7 +313,7 @@ fn provider(
     Ok(Arc::new(Hosted::new(vendor, &settings.base_url, key, model, silence, client, media.clone())))
 }
 
-/// The tools an agent may use. Those that make pictures are only there if a service makes them.
+/// The tools an agent may use. The generative ones are only included if an image generation service is configured.
 fn tools(config: &Config, agent: &config::AgentSettings) -> anyhow::Result<Registry> {
     let painter = image_generator(config, agent)?;
     if let config::ToolChoice::Only(names) = &agent.tools {
@@ -336,56 +348,37 @@ fn image_generator(
     Ok(generator.map(Arc::new))
 }
 
-async fn serve_telegram(ready: Connected) {
-    let mut tasks = JoinSet::new();
-    tasks.spawn(ready.clone().register_commands());
+async fn serve_telegram(ready: Connected, failures: TaskFailures) {
+    let mut tasks = Supervisor::new(failures);
+    tasks.run_once("register_commands", ready.clone().register_commands());
     let connected = ready.clone();
-    supervise(&mut tasks, "sending", move || connected.clone().send());
+    tasks.keep_running("send", move || connected.clone().send());
     let connected = ready.clone();
-    supervise(&mut tasks, "presence", move || connected.clone().show_presence());
+    tasks.keep_running("presence", move || connected.clone().show_presence());
     let connected = ready.clone();
-    supervise(&mut tasks, "drafts", move || connected.clone().show_drafts());
+    tasks.keep_running("drafts", move || connected.clone().show_drafts());
     let connected = ready.clone();
-    supervise(&mut tasks, "batching", move || connected.clone().batch());
-    supervise(&mut tasks, "receiving", move || ready.clone().receive());
-    while tasks.join_next().await.is_some() {}
+    tasks.keep_running("batch", move || connected.clone().batch());
+    tasks.keep_running("receive", move || ready.clone().receive());
+    tasks.join().await;
 }
 
-/// Runs a task for good: if it panics or ends, it is started again.
-fn supervise<F, W>(tasks: &mut JoinSet<()>, name: &'static str, work: F)
-where
-    F: Fn() -> W + Send + 'static,
-    W: Future<Output = ()> + Send + 'static,
-{
-    tasks.spawn(async move {
-        loop {
-            // In a set of its own, so that dropping us drops it.
-            let mut one = JoinSet::new();
-            one.spawn(work());
-            match one.join_next().await {
-                Some(Err(error)) if error.is_panic() => error!(name, "a task panicked; starting it again"),
-                _ => error!(name, "a task ended; starting it again"),
-            }
-            tokio::time::sleep(Duration::from_secs(1)).await;
-        }
-    });
-}
-
+/// Deletes what is past its retention, once an hour.
 async fn upkeep(renderer: Renderer) {
     loop {
-        if let Err(error) = renderer.store.forget_uploads(Utc::now() - UPLOADS_KEPT).await {
-            error!(%error, "old uploads could not be forgotten");
+        if let Err(error) = renderer.store.forget_uploads(Utc::now() - UPLOAD_RETENTION).await {
+            error!(%error, op = "forget_uploads", "upkeep failed; trying again in an hour");
         }
         if let Err(error) = renderer.sweep().await {
-            error!(%error, "deleted files could not be removed");
+            error!(%error, op = "sweep", "upkeep failed; trying again in an hour");
         }
-        if let Err(error) = renderer.store.prune_inbox(Utc::now() - INBOX_KEPT).await {
-            error!(%error, "old updates could not be forgotten");
+        if let Err(error) = renderer.store.prune_inbox(Utc::now() - INBOX_RETENTION).await {
+            error!(%error, op = "prune_inbox", "upkeep failed; trying again in an hour");
         }
         let now = Utc::now();
         if let Err(error) = renderer.store.forget_logins(now, now - REPLACED_LOGIN_LIFETIME).await {
-            error!(%error, "old logins could not be forgotten");
+            error!(%error, op = "forget_logins", "upkeep failed; trying again in an hour");
         }
-        tokio::time::sleep(Duration::from_secs(3600)).await;
+        tokio::time::sleep(UPKEEP_INTERVAL).await;
     }
 }
