@@ -1,19 +1,20 @@
-//! Gaussian smoothing of a part of a picture, handed to an edit pixel by pixel. Only the part and what the blur
-//! reaches around it is read; alpha and what to do with the smooth picture are for the edits.
+//! Gaussian blur of a part of a picture, given to an edit pixel by pixel. Reads only the part and the pixels within
+//! the reach of the blur. The edits decide about alpha and about the use of the blurred values.
 
 use super::picture::Sample;
 use super::pixels::{each_pixel, rows_of};
 use super::{EditContext, ImagingError, PixelRect};
 
-/// From here on the window is shrunk first: nobody can tell, and the cost no longer grows with the radius.
-const SHRINK_FROM: f32 = 9.0;
-/// Of the smooth picture at its own scale, once shrunk.
-const SHRUNK_SIGMA: f32 = 3.0;
-/// How many pixels of a window are smoothed at a time, so that a large picture needs little memory on top.
+/// From this sigma on, the window is scaled down first: no visible difference, and the cost no longer grows with the
+/// radius.
+const MIN_SCALED_SIGMA: f32 = 9.0;
+/// The sigma at the reduced scale.
+const SCALED_SIGMA: f32 = 3.0;
+/// Pixels per band of a window. Bands bound the extra memory for large pictures.
 const BAND_PIXELS: u32 = 1 << 19;
 
-/// A smooth version of a window of the picture, one to four values per pixel.
-pub(super) struct Smooth<const L: usize> {
+/// The blurred version of a window of the picture, one to four values per pixel.
+pub(super) struct BlurredWindow<const L: usize> {
     window: PixelRect,
     shrink: u32,
     columns: usize,
@@ -21,7 +22,7 @@ pub(super) struct Smooth<const L: usize> {
     values: Vec<[f32; L]>,
 }
 
-impl<const L: usize> Smooth<L> {
+impl<const L: usize> BlurredWindow<L> {
     fn new<S: Sample, const N: usize>(
         samples: &[S],
         width: u32,
@@ -30,7 +31,7 @@ impl<const L: usize> Smooth<L> {
         context: &EditContext,
         read: &impl Fn(&[S; N]) -> [f32; L],
     ) -> Result<Self, ImagingError> {
-        let shrink = if sigma < SHRINK_FROM { 1 } else { (sigma / SHRUNK_SIGMA) as u32 };
+        let shrink = if sigma < MIN_SCALED_SIGMA { 1 } else { (sigma / SCALED_SIGMA) as u32 };
         let (columns, rows) = (window.width.div_ceil(shrink), window.height.div_ceil(shrink));
         let mut sums = vec![[0.0f32; L]; columns as usize * rows as usize];
         for (y, row) in rows_of::<S, N>(samples, width, window) {
@@ -57,7 +58,7 @@ impl<const L: usize> Smooth<L> {
         }
         context.check_stopped()?;
         let sigma = if shrink > 1 {
-            // Averaging cells and going back up between them smooths as well: by a box and a tent of one cell.
+            // Averaging cells and interpolating between them blurs as well: by a box and a tent of one cell.
             ((sigma / shrink as f32).powi(2) - 1.0 / 12.0 - 1.0 / 6.0).sqrt()
         } else {
             sigma
@@ -66,7 +67,7 @@ impl<const L: usize> Smooth<L> {
         Ok(Self { window, shrink, columns: columns as usize, rows: rows as usize, values })
     }
 
-    /// Outside the window, the nearest value inside.
+    /// Outside the window: the nearest value inside.
     pub fn at(&self, x: u32, y: u32) -> [f32; L] {
         let (x, y) = (x.saturating_sub(self.window.x), y.saturating_sub(self.window.y));
         if self.shrink == 1 {
@@ -92,47 +93,47 @@ impl<const L: usize> Smooth<L> {
     }
 }
 
-/// Smooths what `read` makes of the pixels in and around `part`, and has `change` look at the result for each
-/// pixel of `part`. `change` sees the pixel as it was, and nothing outside `part` is touched.
-pub(super) fn beside_blur<S: Sample, const N: usize, const L: usize>(
+/// Blurs the values that `read` takes from the pixels in and around `part`, and calls `change` with the result for
+/// each pixel of `part`. `change` sees the pixel as it was. Nothing outside `part` changes.
+pub(super) fn change_with_blur<S: Sample, const N: usize, const L: usize>(
     samples: &mut [S],
     (width, height): (u32, u32),
     part: PixelRect,
     sigma: f32,
     context: &EditContext,
     read: impl Fn(&[S; N]) -> [f32; L],
-    change: impl Fn(&mut [S; N], &Smooth<L>, u32, u32),
+    change: impl Fn(&mut [S; N], &BlurredWindow<L>, u32, u32),
 ) -> Result<(), ImagingError> {
     let reach = (sigma * 3.0).ceil() as u32 + 1;
-    // What is shrunk is small already. A band is never lower than the reach, so that the next one needs pixels
-    // of this one but not of those before.
-    let rows = if sigma < SHRINK_FROM { (BAND_PIXELS / part.width).max(reach) } else { part.height };
-    let mut waiting: Option<(PixelRect, Smooth<L>)> = None;
+    // A scaled-down window is small already. A band is never lower than the reach, so the next band needs pixels of
+    // this one only.
+    let rows = if sigma < MIN_SCALED_SIGMA { (BAND_PIXELS / part.width).max(reach) } else { part.height };
+    let mut waiting: Option<(PixelRect, BlurredWindow<L>)> = None;
     let mut top = part.y;
     while top < part.bottom() {
         let band = PixelRect { y: top, height: rows.min(part.bottom() - top), ..part };
         let window = band.grown(reach, width, height);
-        let smooth = Smooth::new(samples, width, window, sigma, context, &read)?;
-        // Only now may the band above change: this one has read what it needs of it.
-        if let Some((above, smooth)) = waiting.replace((band, smooth)) {
-            each_pixel(samples, width, above, context, |pixel, x, y| change(pixel, &smooth, x, y))?;
+        let blurred = BlurredWindow::new(samples, width, window, sigma, context, &read)?;
+        // The band above may change only now: this band has read what it needs of it.
+        if let Some((above, blurred)) = waiting.replace((band, blurred)) {
+            each_pixel(samples, width, above, context, |pixel, x, y| change(pixel, &blurred, x, y))?;
         }
         top = band.bottom();
     }
     match waiting {
-        Some((last, smooth)) => {
-            each_pixel(samples, width, last, context, |pixel, x, y| change(pixel, &smooth, x, y))
+        Some((last, blurred)) => {
+            each_pixel(samples, width, last, context, |pixel, x, y| change(pixel, &blurred, x, y))
         }
         None => Ok(()),
     }
 }
 
-/// What lies beyond the edge of the values.
+/// The values beyond the edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edge {
-    /// The nearest value.
+    /// The nearest value inside.
     Clamp,
-    /// The other side, for what is laid side by side.
+    /// The opposite side, for seamless tiles.
     Wrap,
 }
 
@@ -147,8 +148,8 @@ impl Edge {
     }
 }
 
-/// Down the columns, then along the rows. Both inner loops run over neighbours in memory, which compilers turn into
-/// vector instructions; sigmas are small here, because larger blurs are shrunk first.
+/// Down the columns, then along the rows. Both inner loops run over neighbours in memory, so they vectorise. Sigmas
+/// are small here, because larger blurs are scaled down first.
 pub(super) fn gaussian<const L: usize>(
     values: &[[f32; L]],
     width: u32,
@@ -157,7 +158,7 @@ pub(super) fn gaussian<const L: usize>(
     edge: Edge,
 ) -> Vec<[f32; L]> {
     let (width, height) = (width as usize, height as usize);
-    let weights = weights(sigma);
+    let weights = gaussian_weights(sigma);
     let reach = weights.len() / 2;
     let mut down = vec![[0.0; L]; values.len()];
     for (y, row) in down.chunks_exact_mut(width.max(1)).enumerate() {
@@ -185,8 +186,8 @@ fn add<const L: usize>(sums: &mut [[f32; L]], values: &[[f32; L]], weight: f32) 
     }
 }
 
-/// An odd number of them, adding up to 1.
-fn weights(sigma: f32) -> Vec<f32> {
+/// An odd number of weights that add up to 1.
+fn gaussian_weights(sigma: f32) -> Vec<f32> {
     let reach = (sigma * 3.0).ceil() as i32;
     let bell = |x: i32| (-(x * x) as f32 / (2.0 * sigma * sigma)).exp();
     let sum: f32 = (-reach..=reach).map(bell).sum();
@@ -200,15 +201,15 @@ mod tests {
     fn blurred(values: &[u8], width: u32, height: u32, part: PixelRect, sigma: f32) -> Vec<u8> {
         let mut samples = values.to_vec();
         let read = |pixel: &[u8; 1]| [pixel[0].to_unit()];
-        beside_blur(
+        change_with_blur(
             &mut samples,
             (width, height),
             part,
             sigma,
             &EditContext::default(),
             read,
-            |pixel, smooth, x, y| {
-                pixel[0] = u8::from_unit(smooth.at(x, y)[0]);
+            |pixel, blurred, x, y| {
+                pixel[0] = u8::from_unit(blurred.at(x, y)[0]);
             },
         )
         .unwrap();
@@ -230,19 +231,19 @@ mod tests {
     }
 
     #[test]
-    fn a_blur_is_a_gaussian_whether_shrunk_or_not() {
+    fn a_blur_is_gaussian_with_and_without_downscaling() {
         let (width, height) = (90u32, 70u32);
         let values: Vec<u8> = (0..width * height)
             .map(|i| if (i % width / 13 + i / width / 17) % 2 == 0 { 230 } else { 20 })
             .collect();
         let whole = PixelRect { x: 0, y: 0, width, height };
         for sigma in [0.6, 2.0, 8.9, 9.0, 14.0] {
-            let smooth = blurred(&values, width, height, whole, sigma);
+            let blurred = blurred(&values, width, height, whole, sigma);
             for (x, y) in [(0, 0), (45, 35), (30, 10), (89, 69), (61, 50)] {
                 let wanted =
                     exact(&values, width.into(), height.into(), sigma.into(), i64::from(x), i64::from(y));
-                let got = f64::from(smooth[(y * width + x) as usize]);
-                // At an edge, what is shrunk repeats the last cell where it should repeat the last pixel.
+                let got = f64::from(blurred[(y * width + x) as usize]);
+                // At an edge, the scaled-down blur repeats the last cell instead of the last pixel.
                 let at_edge = x == 0 || y == 0 || x == width - 1 || y == height - 1;
                 let close = if at_edge { 8.0 } else { 2.0 };
                 assert!((got - wanted).abs() < close, "sigma {sigma} at {x},{y}: {got}, not {wanted}");
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_blurred_as_if_the_whole_were_and_bands_leave_no_seam() {
+    fn blurring_a_part_matches_the_whole_without_seams_between_bands() {
         let (width, height) = (40_000u32, 60u32);
         let values: Vec<u8> =
             (0..width * height).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();

@@ -62,8 +62,8 @@ impl Color {
         })
     }
 
-    /// Black or white, whichever reads better on this colour. The threshold is lower than equal contrast would
-    /// have it, because white on strong red or blue is what people expect of a label.
+    /// Black or white, whichever reads better on this colour. The threshold is below the point of equal contrast:
+    /// people expect white labels on strong red or blue.
     pub fn readable_on_top(self) -> Self {
         if self.luminance() > 0.3 { Self::BLACK } else { Self::WHITE }
     }
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_of_writing_red_is_red() {
+    fn every_notation_of_red_parses() {
         for text in ["red", " Red ", "#ff0000", "#F00", "rgb(255, 0, 0)", "RGB(255,0,0)"] {
             assert_eq!(Color::parse(text), Ok(Color::RED), "{text}");
         }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_lists_what_is_allowed() {
+    fn an_unknown_color_error_lists_what_is_allowed() {
         for text in ["reddish", "", "#ff00", "#ggg", "rgb(1,2)", "rgb(300,0,0)", "#é0"] {
             let error = Color::parse(text).unwrap_err().to_string();
             assert!(error.contains("#rrggbb") && error.contains("turquoise"), "{error}");
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_read_on_light_and_dark_plates() {
+    fn labels_are_readable_on_light_and_dark_plates() {
         for (plate, ink) in
             [("red", Color::WHITE), ("blue", Color::WHITE), ("yellow", Color::BLACK), ("lime", Color::BLACK)]
         {

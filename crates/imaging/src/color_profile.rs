@@ -1,6 +1,5 @@
-//! Colour profiles: which are believed, what they are called, and what becomes of pixels whose kind an edit
-//! changed, so that the profile they came with no longer fits. Files may carry anything here, so whatever reads a
-//! profile may fail or panic without harm to the picture.
+//! ICC colour profiles: plausibility, names, and conversion of pixels when their profile no longer fits. Profiles
+//! come from untrusted files: a parser that fails or panics never costs the picture.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -10,22 +9,22 @@ use moxcms::{
     TransferCharacteristics, TransformOptions,
 };
 
-/// A profile is copied into what we write, so it must at least look like one: a header with its signature, and
-/// no more bytes than a colour profile has use for.
+/// Whether the bytes may be a profile: the right signature and a reasonable size. Profiles are copied into output
+/// files, so arbitrary bytes must not pass.
 pub(crate) fn is_plausible(profile: &[u8]) -> bool {
     (128..=4 << 20).contains(&profile.len()) && profile[36..40] == *b"acsp"
 }
 
-/// A profile describes pixels of one kind: a CMYK profile on the RGB we decoded to, or a gray one on a picture
-/// that gained colour, would be wrong.
+/// Whether the profile describes pixels of this kind. A CMYK profile does not fit decoded RGB pixels, nor a gray
+/// profile a picture that became colour.
 pub(crate) fn fits(profile: &[u8], pixels: &DynamicImage) -> bool {
     let wanted: &[u8] = if pixels.color().has_color() { b"RGB " } else { b"GRAY" };
     profile.get(16..20) == Some(wanted)
 }
 
-/// Its name, as in "Display P3".
+/// The name of the profile, such as "Display P3".
 pub(crate) fn name(profile: &[u8]) -> Option<String> {
-    let name = match guarded(|| parse(profile)?.description)? {
+    let name = match catch_panic(|| parse_profile(profile)?.description)? {
         ProfileText::PlainString(text) => text,
         ProfileText::Localizable(texts) => texts.into_iter().next()?.value,
         ProfileText::Description(text) => text.ascii_string,
@@ -34,18 +33,19 @@ pub(crate) fn name(profile: &[u8]) -> Option<String> {
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
-pub(crate) fn is_of_inks(profile: &[u8]) -> bool {
+pub(crate) fn is_cmyk(profile: &[u8]) -> bool {
     profile.get(16..20) == Some(b"CMYK")
 }
 
-/// For files that name their colours by the codes of ITU-T H.273 instead. None where that is sRGB or unknown.
+/// A profile for files that name their colour space by the codes of ITU-T H.273. `None` for sRGB and for unknown
+/// codes.
 #[cfg(feature = "heic")]
 pub(crate) fn from_codes(primaries: u16, transfer: u16) -> Option<Vec<u8>> {
-    const USUAL_TRANSFERS: [u16; 6] = [1, 2, 6, 13, 14, 15];
-    let usual = USUAL_TRANSFERS.contains(&transfer);
+    const SDR_TRANSFERS: [u16; 6] = [1, 2, 6, 13, 14, 15];
+    let is_sdr = SDR_TRANSFERS.contains(&transfer);
     let made = match primaries {
-        1 | 2 | 5 | 6 if usual => return None,
-        12 if usual => ColorProfile::new_display_p3(),
+        1 | 2 | 5 | 6 if is_sdr => return None,
+        12 if is_sdr => ColorProfile::new_display_p3(),
         _ => ColorProfile::new_from_cicp(CicpProfile {
             color_primaries: CicpColorPrimaries::try_from(u8::try_from(primaries).ok()?).ok()?,
             transfer_characteristics: TransferCharacteristics::try_from(u8::try_from(transfer).ok()?).ok()?,
@@ -53,18 +53,18 @@ pub(crate) fn from_codes(primaries: u16, transfer: u16) -> Option<Vec<u8>> {
             full_range: true,
         }),
     };
-    guarded(|| made.encode().ok())
+    catch_panic(|| made.encode().ok())
 }
 
-/// The pixels as sRGB shows them, where a profile of the other kind says how bright each gray is meant. None where
-/// nothing would change: most profiles agree with sRGB on gray.
+/// Converts grays of a gray or RGB profile to sRGB. `None` if nothing would change: most profiles agree with sRGB on
+/// gray.
 pub(crate) fn grays_to_srgb(pixels: &DynamicImage, profile: &[u8]) -> Option<DynamicImage> {
     if !matches!(profile.get(16..20), Some(b"GRAY" | b"RGB ")) {
         return None;
     }
     let levels =
         if pixels.color().bytes_per_pixel() / pixels.color().channel_count() == 2 { 65536 } else { 256 };
-    let curve = gray_curve(profile, levels)?;
+    let curve = compute_gray_curve(profile, levels)?;
     let alike = curve.iter().enumerate().all(|(from, to)| from.abs_diff(usize::from(*to)) * 256 <= levels);
     if alike {
         return None;
@@ -86,17 +86,16 @@ pub(crate) fn grays_to_srgb(pixels: &DynamicImage, profile: &[u8]) -> Option<Dyn
     Some(pixels)
 }
 
-/// The pixels with 8 bits per channel as sRGB shows them, for files that cannot carry a profile. None where that
-/// cannot be told.
+/// Converts to 8-bit sRGB, for files that cannot carry a profile. `None` if the profile cannot be used.
 pub(crate) fn to_srgb(pixels: &DynamicImage, profile: &[u8]) -> Option<DynamicImage> {
     if !pixels.color().has_color() {
         return grays_to_srgb(pixels, profile);
     }
-    guarded(|| {
+    catch_panic(|| {
         let srgb = ColorProfile::new_srgb();
         let options = TransformOptions::default();
         let transform =
-            parse(profile)?.create_transform_8bit(Layout::Rgba, &srgb, Layout::Rgba, options).ok()?;
+            parse_profile(profile)?.create_transform_8bit(Layout::Rgba, &srgb, Layout::Rgba, options).ok()?;
         let source = pixels.to_rgba8();
         let mut shown = image::RgbaImage::new(source.width(), source.height());
         transform.transform(&source, &mut shown).ok()?;
@@ -104,10 +103,10 @@ pub(crate) fn to_srgb(pixels: &DynamicImage, profile: &[u8]) -> Option<DynamicIm
     })
 }
 
-/// The way back: sRGB pixels in the colours of a profile. None where that cannot be told.
+/// Converts sRGB pixels to the colour space of a profile. `None` if the profile cannot be used.
 pub(crate) fn from_srgb(pixels: &DynamicImage, profile: &[u8]) -> Option<DynamicImage> {
-    guarded(|| {
-        let wanted = parse(profile).filter(|profile| profile.color_space == DataColorSpace::Rgb)?;
+    catch_panic(|| {
+        let wanted = parse_profile(profile).filter(|profile| profile.color_space == DataColorSpace::Rgb)?;
         let srgb = ColorProfile::new_srgb();
         let options = TransformOptions::default();
         let transform = srgb.create_transform_8bit(Layout::Rgba, &wanted, Layout::Rgba, options).ok()?;
@@ -126,10 +125,10 @@ fn map_samples<S: Copy>(samples: &mut [S], channels: usize, colors: usize, map: 
     }
 }
 
-/// Which sRGB gray each gray of the profile is, for so many levels.
-fn gray_curve(profile: &[u8], levels: usize) -> Option<Vec<u16>> {
-    guarded(|| {
-        let source = parse(profile)?;
+/// The sRGB gray for each of `levels` grays of the profile.
+fn compute_gray_curve(profile: &[u8], levels: usize) -> Option<Vec<u16>> {
+    catch_panic(|| {
+        let source = parse_profile(profile)?;
         let layout = if source.color_space == DataColorSpace::Gray { Layout::Gray } else { Layout::Rgb };
         let channels = if layout == Layout::Gray { 1 } else { 3 };
         let step = 65535 / (levels - 1);
@@ -144,10 +143,10 @@ fn gray_curve(profile: &[u8], levels: usize) -> Option<Vec<u16>> {
     })
 }
 
-fn parse(profile: &[u8]) -> Option<ColorProfile> {
+fn parse_profile(profile: &[u8]) -> Option<ColorProfile> {
     ColorProfile::new_from_slice(profile).ok()
 }
 
-fn guarded<T>(read: impl FnOnce() -> Option<T>) -> Option<T> {
+fn catch_panic<T>(read: impl FnOnce() -> Option<T>) -> Option<T> {
     catch_unwind(AssertUnwindSafe(read)).ok().flatten()
 }

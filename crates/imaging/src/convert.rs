@@ -1,5 +1,5 @@
-//! One picture file into another: format, quality, size in bytes, metadata. Pixels are only touched where what is
-//! asked for cannot be had without.
+//! Converts an image file to another format, quality, size in bytes or metadata policy. Pixels are re-encoded only if
+//! the request needs it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -7,22 +7,22 @@ use image::DynamicImage;
 use serde::Deserialize;
 
 use crate::codecs::{embed, encode_jpeg, encode_png, profile_to_write};
-use crate::file::{has_position, portable_exif, read_exif, read_header, without_metadata};
+use crate::file::{has_position, read_exif, read_header, read_portable_exif, strip_metadata};
 use crate::format::JPEG_MAX_SIDE;
 use crate::ops::{ResizeTo, resized};
 use crate::{EditContext, Encoded, Format, ImagingError, Picture, color_profile, decode, palette};
 
-/// Worse than this shows; a smaller picture then looks better than a coarser one.
-const COARSEST: u8 = 35;
-/// What a picture is scaled down for when even the coarsest is too large.
+/// The lowest quality of the search. Below it, a smaller picture looks better than a coarser one.
+const MIN_QUALITY: u8 = 35;
+/// The quality to aim for when the picture must be scaled down.
 const SCALED_QUALITY: u8 = 60;
-const WEBP_QUALITY: u8 = 85;
+const DEFAULT_WEBP_QUALITY: u8 = 85;
 const WEBP_MAX_SIDE: u32 = 16_383;
 const GIF_MAX_SIDE: u32 = 65_535;
-/// What surrounds a block in a file, at most.
-const CHUNK: u64 = 64;
-/// A picture smaller than this is no longer one.
-const SMALLEST_SIDE: u32 = 32;
+/// The most bytes that a file format adds around an embedded block.
+const MAX_CHUNK_OVERHEAD: u64 = 64;
+/// The search gives up below this side length.
+const MIN_SIDE: u32 = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -41,7 +41,7 @@ pub enum MetadataPolicy {
     Keep,
 }
 
-/// What a file is to become.
+/// The requested output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Conversion {
     pub to: ConversionFormat,
@@ -85,17 +85,17 @@ impl ConversionFormat {
     }
 }
 
-pub fn convert(bytes: &[u8], wanted: &Conversion, context: &EditContext) -> Result<Encoded, ImagingError> {
+pub fn convert(bytes: &[u8], request: &Conversion, context: &EditContext) -> Result<Encoded, ImagingError> {
     let (format, stored) = read_header(bytes)?;
     context.limits.check(stored.extent.0, stored.extent.1)?;
-    let exif = match wanted.metadata {
-        MetadataPolicy::Keep => portable_exif(bytes, format),
+    let exif = match request.metadata {
+        MetadataPolicy::Keep => read_portable_exif(bytes, format),
         MetadataPolicy::Strip => None,
     };
-    wanted.to.check_side(stored.width.max(stored.height))?;
+    request.to.check_side(stored.width.max(stored.height))?;
     let mut notes = Vec::new();
     let upright = stored.orientation == image::metadata::Orientation::NoTransforms;
-    let encoded = match untouched(bytes, format, wanted).filter(|_| upright) {
+    let encoded = match copy_without_reencoding(bytes, format, request).filter(|_| upright) {
         Some(encoded) => {
             notes.push(format!("It was {format} already: its pixels were not touched"));
             encoded
@@ -105,70 +105,70 @@ pub fn convert(bytes: &[u8], wanted: &Conversion, context: &EditContext) -> Resu
             if stored.animated {
                 notes.push("It was animated: only its first frame was taken".to_owned());
             }
-            written(picture, wanted, exif.clone(), &mut notes, context)?
+            encode_with_metadata(picture, request, exif.clone(), &mut notes, context)?
         }
     };
-    notes.extend(told_of_metadata(wanted, exif));
-    Ok(noted(encoded, notes))
+    notes.extend(describe_metadata(request, exif));
+    Ok(with_note(encoded, notes))
 }
 
-/// The same of a picture that is not a file, and so has no metadata to keep.
+/// The same for a picture that is not a file, and so has no metadata to keep.
 pub fn convert_picture(
     picture: Picture,
-    wanted: &Conversion,
+    request: &Conversion,
     context: &EditContext,
 ) -> Result<Encoded, ImagingError> {
-    wanted.to.check_side(picture.width().max(picture.height()))?;
+    request.to.check_side(picture.width().max(picture.height()))?;
     let mut notes = Vec::new();
-    let encoded = written(picture, wanted, None, &mut notes, context)?;
-    notes.extend(told_of_metadata(wanted, None));
-    Ok(noted(encoded, notes))
+    let encoded = encode_with_metadata(picture, request, None, &mut notes, context)?;
+    notes.extend(describe_metadata(request, None));
+    Ok(with_note(encoded, notes))
 }
 
-fn noted(encoded: Encoded, mut notes: Vec<String>) -> Encoded {
-    notes.push(size_in_words(encoded.bytes.len() as u64));
+fn with_note(encoded: Encoded, mut notes: Vec<String>) -> Encoded {
+    notes.push(describe_size(encoded.bytes.len() as u64));
     Encoded { note: Some(notes.join(". ") + "."), ..encoded }
 }
 
-fn written(
+fn encode_with_metadata(
     picture: Picture,
-    wanted: &Conversion,
+    request: &Conversion,
     exif: Option<Vec<u8>>,
     notes: &mut Vec<String>,
     context: &EditContext,
 ) -> Result<Encoded, ImagingError> {
-    let picture = without_heavy_profile(prepared(picture, wanted.to, notes)?, wanted);
-    // Decided before sizes are measured, because it counts too.
-    let block = exif.filter(|_| wanted.to != ConversionFormat::Gif);
-    // The others write it themselves, or have no place for it.
-    let icc = profile_to_write(&picture).1.filter(|_| wanted.to == ConversionFormat::WebP);
+    let picture = drop_heavy_profile(prepare_pixels(picture, request.to, notes)?, request);
+    // Chosen before the size search, because it counts towards the size.
+    let block = exif.filter(|_| request.to != ConversionFormat::Gif);
+    // PNG and JPEG encoders write the profile themselves; GIF cannot hold one.
+    let icc = profile_to_write(&picture).1.filter(|_| request.to == ConversionFormat::WebP);
     let added = [block.as_ref().map(Vec::len), icc.map(<[u8]>::len)];
-    let room = added.into_iter().flatten().map(|length| length as u64 + CHUNK).sum();
-    let made = SizeSearch { wanted, room, context }.make(&picture, notes)?;
+    let overhead = added.into_iter().flatten().map(|length| length as u64 + MAX_CHUNK_OVERHEAD).sum();
+    let made = SizeSearch { request, overhead, context }.run(&picture, notes)?;
     embed(made, block, icc)
 }
 
-/// The file as it is, less its metadata, where nothing else is asked of it.
-fn untouched(bytes: &[u8], format: Format, wanted: &Conversion) -> Option<Encoded> {
-    if format != wanted.to.format() || wanted.quality.is_some() || wanted.lossless {
+/// The file itself, without its metadata if asked. `None` if the request needs new pixels.
+fn copy_without_reencoding(bytes: &[u8], format: Format, request: &Conversion) -> Option<Encoded> {
+    if format != request.to.format() || request.quality.is_some() || request.lossless {
         return None;
     }
-    // Also where it is kept whole: a file that cannot be walked to its end is not worth passing on.
-    let stripped = catch_unwind(|| without_metadata(bytes, format)).ok()??;
-    let file = match wanted.metadata {
+    // Also checked when metadata is kept: a file with a broken structure must not be passed on.
+    let stripped = catch_unwind(|| strip_metadata(bytes, format)).ok()??;
+    let file = match request.metadata {
         MetadataPolicy::Strip => stripped,
         MetadataPolicy::Keep => bytes.to_vec(),
     };
-    let fits = wanted.max_bytes.is_none_or(|most| file.len() as u64 <= most);
+    let fits = request.max_bytes.is_none_or(|most| file.len() as u64 <= most);
     fits.then(|| Encoded::new(file, format))
 }
 
-fn told_of_metadata(wanted: &Conversion, exif: Option<Vec<u8>>) -> Option<String> {
-    if wanted.metadata == MetadataPolicy::Strip {
+fn describe_metadata(request: &Conversion, exif: Option<Vec<u8>>) -> Option<String> {
+    if request.metadata == MetadataPolicy::Strip {
         return None;
     }
     let Some(exif) = exif else { return Some("It had no Exif data to keep".to_owned()) };
-    if wanted.to == ConversionFormat::Gif {
+    if request.to == ConversionFormat::Gif {
         return Some("GIF has no place for Exif data, so it was left out".to_owned());
     }
     let position = read_exif(exif).is_some_and(|exif| has_position(&exif));
@@ -179,8 +179,8 @@ fn told_of_metadata(wanted: &Conversion, exif: Option<Vec<u8>>) -> Option<String
     })
 }
 
-/// Pixels that the format can hold, with what that costs told.
-fn prepared(
+/// Converts pixels to what the format can hold, and notes what is lost.
+fn prepare_pixels(
     picture: Picture,
     to: ConversionFormat,
     notes: &mut Vec<String>,
@@ -196,12 +196,12 @@ fn prepared(
     if hidden {
         notes.push("JPEG has no transparency: what shone through is white now".to_owned());
     }
-    picture.try_map(|pixels| Ok(on_white(&pixels)))
+    picture.try_map(|pixels| Ok(flatten_onto_white(&pixels)))
 }
 
-/// A profile that would fill a good part of a small file makes way: the colours are converted instead.
-fn without_heavy_profile(picture: Picture, wanted: &Conversion) -> Picture {
-    let heavy = |icc: &&[u8]| wanted.max_bytes.is_some_and(|most| icc.len() as u64 > most / 8);
+/// Converts the colours to sRGB and drops the profile if it would fill a good part of a small file.
+fn drop_heavy_profile(picture: Picture, request: &Conversion) -> Picture {
+    let heavy = |icc: &&[u8]| request.max_bytes.is_some_and(|most| icc.len() as u64 > most / 8);
     let converted =
         picture.icc.as_deref().filter(heavy).and_then(|icc| color_profile::to_srgb(&picture.pixels, icc));
     match converted {
@@ -210,7 +210,7 @@ fn without_heavy_profile(picture: Picture, wanted: &Conversion) -> Picture {
     }
 }
 
-fn on_white(pixels: &DynamicImage) -> DynamicImage {
+fn flatten_onto_white(pixels: &DynamicImage) -> DynamicImage {
     let blend = |color: u8, alpha: u8| {
         let (color, alpha) = (u32::from(color), u32::from(alpha));
         ((color * alpha + 255 * (255 - alpha) + 127) / 255) as u8
@@ -233,45 +233,50 @@ fn on_white(pixels: &DynamicImage) -> DynamicImage {
 }
 
 struct SizeSearch<'a> {
-    wanted: &'a Conversion,
-    /// What will be added to the file afterwards.
-    room: u64,
+    request: &'a Conversion,
+    /// Bytes that will be added to the file afterwards.
+    overhead: u64,
     context: &'a EditContext,
 }
 
 impl SizeSearch<'_> {
-    fn make(&self, picture: &Picture, notes: &mut Vec<String>) -> Result<Encoded, ImagingError> {
-        let best = self.wanted.quality.unwrap_or(match self.wanted.to {
-            ConversionFormat::WebP => WEBP_QUALITY,
+    fn run(&self, picture: &Picture, notes: &mut Vec<String>) -> Result<Encoded, ImagingError> {
+        let best = self.request.quality.unwrap_or(match self.request.to {
+            ConversionFormat::WebP => DEFAULT_WEBP_QUALITY,
             _ => picture.compression.edit_quality(),
         });
-        let Some(most) = self.wanted.max_bytes.map(|most| most.saturating_sub(self.room)) else {
+        let Some(most) = self.request.max_bytes.map(|most| most.saturating_sub(self.overhead)) else {
             notes.extend(self.has_quality().then(|| format!("Quality {best}")));
             return self.encode(picture, best);
         };
-        if let Some((encoded, quality)) = self.within(picture, best, most)? {
+        if let Some((encoded, quality)) = self.find_quality(picture, best, most)? {
             notes.extend(self.has_quality().then(|| format!("Quality {quality}")));
             return Ok(encoded);
         }
-        self.scaled(picture, best, most, notes)
+        self.scale_down(picture, best, most, notes)
     }
 
-    /// The best quality that stays within so many bytes, if any does.
-    fn within(&self, picture: &Picture, best: u8, most: u64) -> Result<Option<(Encoded, u8)>, ImagingError> {
+    /// The best quality that stays within `most` bytes, if any.
+    fn find_quality(
+        &self,
+        picture: &Picture,
+        best: u8,
+        most: u64,
+    ) -> Result<Option<(Encoded, u8)>, ImagingError> {
         let fits = |encoded: &Encoded| encoded.bytes.len() as u64 <= most;
         let first = self.encode(picture, best)?;
         if fits(&first) {
             return Ok(Some((first, best)));
         }
         drop(first);
-        if !self.has_quality() || best <= COARSEST {
+        if !self.has_quality() || best <= MIN_QUALITY {
             return Ok(None);
         }
-        let coarsest = self.encode(picture, COARSEST)?;
-        if !fits(&coarsest) {
+        let lowest = self.encode(picture, MIN_QUALITY)?;
+        if !fits(&lowest) {
             return Ok(None);
         }
-        let (mut found, mut fitting, mut too_large) = (coarsest, COARSEST, best);
+        let (mut found, mut fitting, mut too_large) = (lowest, MIN_QUALITY, best);
         while too_large - fitting > 1 {
             let middle = fitting + (too_large - fitting) / 2;
             let encoded = self.encode(picture, middle)?;
@@ -284,7 +289,7 @@ impl SizeSearch<'_> {
         Ok(Some((found, fitting)))
     }
 
-    fn scaled(
+    fn scale_down(
         &self,
         picture: &Picture,
         best: u8,
@@ -296,13 +301,13 @@ impl SizeSearch<'_> {
         let mut side = longest;
         let mut size = self.encode(picture, aim)?.bytes.len() as f64;
         loop {
-            // Bytes go with the area; a little less than that, because small pictures have more detail per pixel.
+            // Bytes follow the area. A little less, because small pictures have more detail per pixel.
             side = (side * (most as f64 / size).sqrt() * 0.97).min(side * 0.95).floor();
-            if side < f64::from(SMALLEST_SIDE) {
-                return Err(ImagingError::BadArgument(self.impossible()));
+            if side < f64::from(MIN_SIDE) {
+                return Err(ImagingError::BadArgument(self.describe_impossible_limit()));
             }
             let smaller = resized(picture, ResizeTo::longest(side as u32)?, self.context)?;
-            if let Some((encoded, quality)) = self.within(&smaller, best, most)? {
+            if let Some((encoded, quality)) = self.find_quality(&smaller, best, most)? {
                 notes.push(format!(
                     "Scaled down from {}×{} to {}×{}",
                     picture.width(),
@@ -317,40 +322,40 @@ impl SizeSearch<'_> {
         }
     }
 
-    fn impossible(&self) -> String {
-        let most = self.wanted.max_bytes.unwrap_or_default() / 1000;
-        let way_out = match (self.wanted.to, self.room) {
+    fn describe_impossible_limit(&self) -> String {
+        let most = self.request.max_bytes.unwrap_or_default() / 1000;
+        let way_out = match (self.request.to, self.overhead) {
             (_, 1..) => "Allow more, or strip the metadata.",
             (ConversionFormat::Png | ConversionFormat::Gif, _) => "Allow more, or use jpeg or webp.",
             _ => "Allow more.",
         };
         format!(
             "max_kb is {most}, which is too little for this picture as {}. {way_out}",
-            self.wanted.to.format()
+            self.request.to.format()
         )
     }
 
     fn has_quality(&self) -> bool {
-        match self.wanted.to {
+        match self.request.to {
             ConversionFormat::Jpeg => true,
-            ConversionFormat::WebP => !self.wanted.lossless,
+            ConversionFormat::WebP => !self.request.lossless,
             ConversionFormat::Png | ConversionFormat::Gif => false,
         }
     }
 
     fn encode(&self, picture: &Picture, quality: u8) -> Result<Encoded, ImagingError> {
         self.context.check_stopped()?;
-        match self.wanted.to {
+        match self.request.to {
             ConversionFormat::Jpeg => encode_jpeg(picture, quality),
             ConversionFormat::Png => encode_png(picture),
-            ConversionFormat::WebP => webp(picture, quality, self.wanted.lossless),
-            ConversionFormat::Gif => gif(picture, self.context),
+            ConversionFormat::WebP => encode_webp(picture, quality, self.request.lossless),
+            ConversionFormat::Gif => encode_gif(picture, self.context),
         }
     }
 }
 
-/// Without its colour profile, which has to be written into the file afterwards.
-fn webp(picture: &Picture, quality: u8, lossless: bool) -> Result<Encoded, ImagingError> {
+/// Does not write the colour profile; it is embedded afterwards.
+fn encode_webp(picture: &Picture, quality: u8, lossless: bool) -> Result<Encoded, ImagingError> {
     let (other, _) = profile_to_write(picture);
     let pixels = other.as_ref().unwrap_or(&picture.pixels);
     let converted;
@@ -377,16 +382,16 @@ fn webp(picture: &Picture, quality: u8, lossless: bool) -> Result<Encoded, Imagi
     Ok(Encoded::new(bytes, Format::WebP))
 }
 
-fn gif(picture: &Picture, context: &EditContext) -> Result<Encoded, ImagingError> {
+fn encode_gif(picture: &Picture, context: &EditContext) -> Result<Encoded, ImagingError> {
     let side = |pixels: u32| u16::try_from(pixels).map_err(ImagingError::failed);
     let (width, height) = (side(picture.width())?, side(picture.height())?);
-    // GIF has no place for a profile, so the colours themselves must become ordinary ones.
+    // GIF cannot hold a profile, so the colours are converted.
     let ordinary = match profile_to_write(picture) {
         (None, Some(profile)) => color_profile::to_srgb(&picture.pixels, profile),
         (other, _) => other,
     };
     let pixels = ordinary.as_ref().unwrap_or(&picture.pixels).to_rgba8();
-    let indexed = palette::index(&pixels, context)?;
+    let indexed = palette::quantize(&pixels, context)?;
     let mut bytes = Vec::new();
     let mut encoder =
         ::gif::Encoder::new(&mut bytes, width, height, &indexed.palette).map_err(ImagingError::failed)?;
@@ -402,8 +407,8 @@ fn gif(picture: &Picture, context: &EditContext) -> Result<Encoded, ImagingError
     Ok(Encoded::new(bytes, Format::Gif))
 }
 
-/// In thousands, as limits are given.
-fn size_in_words(bytes: u64) -> String {
+/// In thousands of bytes, like the limits in requests.
+fn describe_size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} bytes"),
         1_000..1_000_000 => format!("{} kB", bytes.div_ceil(1_000)),

@@ -1,5 +1,5 @@
-//! What can go wrong with a picture, by what the caller does next. The texts are written for the
-//! person or model who reads them; details for the log stay in `Debug`.
+//! Errors, sorted by what the caller does next. The texts are for the person or model that reads them; details for
+//! the log are only in `Debug`.
 
 use crate::{Format, RegionError, TooLarge};
 
@@ -10,7 +10,7 @@ pub enum ImagingError {
     )]
     NotAnImage,
 
-    #[error("{}", kept_as_it_is(*.format))]
+    #[error("{}", describe_not_editable(*.format))]
     NotEditableYet { format: Format },
 
     #[error(transparent)]
@@ -24,7 +24,7 @@ pub enum ImagingError {
     #[error("{0}")]
     BadArgument(String),
 
-    /// Nobody waited for it any more.
+    /// The stop flag was set.
     #[error("The edit was stopped before it was done.")]
     Stopped,
 
@@ -32,7 +32,7 @@ pub enum ImagingError {
     Failed { detail: String },
 }
 
-fn kept_as_it_is(format: Format) -> String {
+fn describe_not_editable(format: Format) -> String {
     let way_out = match format {
         Format::Heic => {
             "Send it as a photo instead of a file, or share it as JPEG (on an iPhone: Settings, Camera, Formats, \

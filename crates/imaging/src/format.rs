@@ -1,4 +1,4 @@
-//! Which picture format some bytes are, told from their signature alone. A name never counts.
+//! Image formats, recognised by the signature of the bytes. File names are ignored.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ impl Format {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some(Self::Png),
             [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Self::Gif),
             [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Self::WebP),
-            // Canon's raw files borrow TIFF's signature and keep only a thumbnail where TIFF keeps the picture.
+            // Canon's raw files use TIFF's signature but keep only a thumbnail where TIFF keeps the picture.
             [b'I', b'I', 42, 0, _, _, _, _, b'C', b'R', ..] => None,
             [b'I', b'I', 42, 0, ..] | [b'M', b'M', 0, 42, ..] => Some(Self::Tiff),
             [b'B', b'M', ..] => is_bmp(bytes).then_some(Self::Bmp),
@@ -49,7 +49,7 @@ impl Format {
         }
     }
 
-    /// The format that is called so; the other way round from [`Format::mime`].
+    /// The reverse of [`Format::mime`].
     pub fn from_mime(mime: &str) -> Option<Self> {
         use Format::*;
         [Jpeg, Png, WebP, Gif, Bmp, Tiff, Heic, Avif].into_iter().find(|format| format.mime() == mime)
@@ -73,7 +73,7 @@ impl Format {
     pub fn is_editable(self) -> bool {
         match self {
             Self::Heic => cfg!(feature = "heic"),
-            // No sound decoder under a permissive licence builds without a C toolchain yet.
+            // There is no sound decoder under a permissive licence yet that builds without a C toolchain.
             Self::Avif => false,
             _ => true,
         }
@@ -95,7 +95,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// Two letters are too weak a signature ("BMW is a car"): the info header's size must be one that exists.
+/// Two letters are too weak a signature ("BMW is a car"): the size of the info header must be a valid one.
 fn is_bmp(bytes: &[u8]) -> bool {
     let Some(size) = bytes.get(14..18) else {
         return false;
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_that_start_like_a_signature_are_not_pictures() {
+    fn text_that_starts_like_a_signature_is_not_a_picture() {
         for text in
             ["BMW is a car maker from Munich", "GIF is a format", "II is two", "RIFF raff WEB", "", "B"]
         {

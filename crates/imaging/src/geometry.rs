@@ -1,5 +1,5 @@
-//! Exact moves of whole pixels: flips, quarter turns and cuts. No sample is ever recomputed, so these are
-//! lossless at any depth; most work in the buffer they are given.
+//! Exact pixel moves: flips, quarter turns and crops. Samples are never recomputed, so these are lossless at any
+//! depth. Most work in place.
 
 use image::metadata::Orientation;
 use image::{DynamicImage, ImageBuffer};
@@ -7,7 +7,7 @@ use image::{DynamicImage, ImageBuffer};
 use super::picture::map_buffer;
 use super::{ImagingError, PixelRect, buffer_pool};
 
-/// How many rows of a quarter turn are turned at a time: enough for runs worth copying, few enough for the cache.
+/// Rows per band of a quarter turn: long enough for efficient copies, short enough for the CPU cache.
 const BAND: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,18 +19,18 @@ pub(super) enum QuarterTurn {
 pub(super) fn orient(pixels: DynamicImage, orientation: Orientation) -> Result<DynamicImage, ImagingError> {
     match orientation {
         Orientation::NoTransforms => Ok(pixels),
-        Orientation::Rotate90 => quarter_turn(pixels, QuarterTurn::Clockwise),
-        Orientation::Rotate180 => half_turn(pixels),
-        Orientation::Rotate270 => quarter_turn(pixels, QuarterTurn::Anticlockwise),
-        Orientation::FlipHorizontal => mirror(pixels),
-        Orientation::FlipVertical => upend(pixels),
-        Orientation::Rotate90FlipH => mirror(quarter_turn(pixels, QuarterTurn::Clockwise)?),
-        Orientation::Rotate270FlipH => mirror(quarter_turn(pixels, QuarterTurn::Anticlockwise)?),
+        Orientation::Rotate90 => rotate_90(pixels, QuarterTurn::Clockwise),
+        Orientation::Rotate180 => rotate_180(pixels),
+        Orientation::Rotate270 => rotate_90(pixels, QuarterTurn::Anticlockwise),
+        Orientation::FlipHorizontal => flip_horizontal(pixels),
+        Orientation::FlipVertical => flip_vertical(pixels),
+        Orientation::Rotate90FlipH => flip_horizontal(rotate_90(pixels, QuarterTurn::Clockwise)?),
+        Orientation::Rotate270FlipH => flip_horizontal(rotate_90(pixels, QuarterTurn::Anticlockwise)?),
     }
 }
 
-/// Left becomes right.
-pub(super) fn mirror(pixels: DynamicImage) -> Result<DynamicImage, ImagingError> {
+/// Flips left to right.
+pub(super) fn flip_horizontal(pixels: DynamicImage) -> Result<DynamicImage, ImagingError> {
     map_buffer!(pixels, |buffer, N| {
         let mut buffer = buffer;
         let row = buffer.width() as usize * N;
@@ -41,8 +41,8 @@ pub(super) fn mirror(pixels: DynamicImage) -> Result<DynamicImage, ImagingError>
     })
 }
 
-/// Top becomes bottom.
-pub(super) fn upend(pixels: DynamicImage) -> Result<DynamicImage, ImagingError> {
+/// Flips top to bottom.
+pub(super) fn flip_vertical(pixels: DynamicImage) -> Result<DynamicImage, ImagingError> {
     map_buffer!(pixels, |buffer, N| {
         let mut buffer = buffer;
         let (row, height) = (buffer.width() as usize * N, buffer.height() as usize);
@@ -55,7 +55,7 @@ pub(super) fn upend(pixels: DynamicImage) -> Result<DynamicImage, ImagingError> 
     })
 }
 
-pub(super) fn half_turn(pixels: DynamicImage) -> Result<DynamicImage, ImagingError> {
+pub(super) fn rotate_180(pixels: DynamicImage) -> Result<DynamicImage, ImagingError> {
     map_buffer!(pixels, |buffer, N| {
         let mut buffer = buffer;
         buffer.as_chunks_mut::<N>().0.reverse();
@@ -63,20 +63,20 @@ pub(super) fn half_turn(pixels: DynamicImage) -> Result<DynamicImage, ImagingErr
     })
 }
 
-/// Within the buffer it is given: a second one of this size would cost more in page faults than the turn itself,
-/// and would double the memory of an edit.
-pub(super) fn quarter_turn(pixels: DynamicImage, turn: QuarterTurn) -> Result<DynamicImage, ImagingError> {
+/// Works in place: a second buffer of this size would cost more in page faults than the turn itself, and would double
+/// the memory of an edit.
+pub(super) fn rotate_90(pixels: DynamicImage, turn: QuarterTurn) -> Result<DynamicImage, ImagingError> {
     map_buffer!(pixels, |buffer, N| {
         let (width, height) = buffer.dimensions();
         let mut samples = buffer.into_raw();
-        turn_in_place(samples.as_chunks_mut::<N>().0, width as usize, height as usize, turn);
+        rotate_in_place(samples.as_chunks_mut::<N>().0, width as usize, height as usize, turn);
         ImageBuffer::from_raw(height, width, samples)
     })
 }
 
-/// Bands of rows are turned one by one, which leaves runs of [`BAND`] pixels that belong together; then the runs
-/// move to their places. The rows below the last whole band wait aside and are put in at the end.
-fn turn_in_place<T: Copy, const N: usize>(
+/// Turns bands of rows one by one, which leaves runs of [`BAND`] pixels that belong together, then moves the runs to
+/// their places. The rows below the last whole band are set aside and inserted at the end.
+fn rotate_in_place<T: Copy, const N: usize>(
     pixels: &mut [[T; N]],
     width: usize,
     height: usize,
@@ -88,7 +88,7 @@ fn turn_in_place<T: Copy, const N: usize>(
     let mut aside = pixels[..BAND.min(whole) * width].to_vec();
     for band in pixels[..whole * width].chunks_exact_mut((BAND * width).max(1)) {
         aside.copy_from_slice(band);
-        turn_band(&aside, band, width, BAND, turn);
+        rotate_band(&aside, band, width, BAND, turn);
     }
     rearrange_runs(&mut pixels[..whole * width], |run| {
         let (row, place) = (run / bands, run % bands);
@@ -102,20 +102,20 @@ fn turn_in_place<T: Copy, const N: usize>(
         return;
     }
     let mut turned = last_rows.clone();
-    turn_band(&last_rows, &mut turned, width, few, turn);
+    rotate_band(&last_rows, &mut turned, width, few, turn);
     let (for_runs, for_few) = match turn {
         QuarterTurn::Clockwise => (few, 0),
         QuarterTurn::Anticlockwise => (0, whole),
     };
-    // From the back, because every row moves to the back.
+    // From the back, because every row moves towards the back.
     for (row, few_of_row) in turned.chunks_exact(few).enumerate().rev() {
         pixels.copy_within(row * whole..(row + 1) * whole, row * height + for_runs);
         pixels[row * height + for_few..][..few].copy_from_slice(few_of_row);
     }
 }
 
-/// A picture of `rows` rows, turned on its own.
-fn turn_band<T: Copy, const N: usize>(
+/// Turns `rows` rows as a picture of their own.
+fn rotate_band<T: Copy, const N: usize>(
     from: &[[T; N]],
     to: &mut [[T; N]],
     width: usize,
@@ -136,8 +136,8 @@ fn turn_band<T: Copy, const N: usize>(
     }
 }
 
-/// Puts at every run of [`BAND`] pixels the run that `source` tells, which must be a permutation. Follows its
-/// cycles, so that only one run has to wait aside.
+/// Fills every run of [`BAND`] pixels with the run that `source` names, which must be a permutation. Follows the
+/// cycles of the permutation, so only one run is buffered.
 fn rearrange_runs<T: Copy, const N: usize>(pixels: &mut [[T; N]], source: impl Fn(usize) -> usize) {
     let runs = pixels.len() / BAND;
     let mut placed = vec![false; runs];
@@ -160,9 +160,10 @@ fn rearrange_runs<T: Copy, const N: usize>(pixels: &mut [[T; N]], source: impl F
     }
 }
 
-/// Keeps `rect`, which must lie inside. The rows slide together in the buffer they are in, because a fresh one would
-/// cost more in page faults than the copy; but a small part does not hold on to the memory of the whole.
-pub(super) fn cut(pixels: DynamicImage, rect: PixelRect) -> Result<DynamicImage, ImagingError> {
+/// Crops to `rect`, which must lie inside. A large part is moved within its buffer, because a fresh one would cost
+/// more in page faults than the copy. A small part gets its own buffer, so that it does not hold the memory of the
+/// whole.
+pub(super) fn crop(pixels: DynamicImage, rect: PixelRect) -> Result<DynamicImage, ImagingError> {
     if rect.right() > pixels.width() || rect.bottom() > pixels.height() {
         return Err(ImagingError::failed("a cut outside of the picture"));
     }
@@ -224,26 +225,23 @@ mod tests {
     }
 
     #[test]
-    fn pictures_of_any_height_turn_like_the_reference() {
+    fn rotation_by_90_degrees_matches_the_reference_for_any_height() {
         for (width, height) in
             [(77, 45), (45, 77), (30, 2 * BAND as u32), (1, 300), (300, 1), (131, 3 * BAND as u32 + 1)]
         {
             let picture: DynamicImage =
                 RgbImage::from_fn(width, height, |x, y| Rgb([x as u8, y as u8, (x * y) as u8])).into();
-            assert_eq!(quarter_turn(picture.clone(), QuarterTurn::Clockwise).unwrap(), picture.rotate90());
-            assert_eq!(
-                quarter_turn(picture.clone(), QuarterTurn::Anticlockwise).unwrap(),
-                picture.rotate270()
-            );
+            assert_eq!(rotate_90(picture.clone(), QuarterTurn::Clockwise).unwrap(), picture.rotate90());
+            assert_eq!(rotate_90(picture.clone(), QuarterTurn::Anticlockwise).unwrap(), picture.rotate270());
         }
     }
 
     #[test]
-    fn a_cut_keeps_exactly_the_rectangle() {
+    fn a_crop_keeps_exactly_the_rectangle() {
         let big: DynamicImage =
             RgbImage::from_fn(77, 45, |x, y| Rgb([x as u8, y as u8, (x * y) as u8])).into();
         let rect = PixelRect { x: 5, y: 7, width: 40, height: 30 };
-        assert_eq!(cut(big.clone(), rect).unwrap(), big.crop_imm(5, 7, 40, 30));
-        assert!(cut(big, PixelRect { x: 60, ..rect }).is_err(), "outside");
+        assert_eq!(crop(big.clone(), rect).unwrap(), big.crop_imm(5, 7, 40, 30));
+        assert!(crop(big, PixelRect { x: 60, ..rect }).is_err(), "outside");
     }
 }

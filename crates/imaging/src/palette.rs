@@ -1,4 +1,4 @@
-//! Few colours for many: the best palette for a picture, and its pixels drawn with that palette.
+//! Colour quantisation: the best palette for a picture, and its pixels as indices into that palette.
 
 use std::collections::HashMap;
 
@@ -6,40 +6,42 @@ use image::RgbaImage;
 
 use super::{EditContext, ImagingError};
 
-/// As many as a byte can tell apart.
-const MOST: usize = 256;
-/// Below half, a pixel of a format without half-transparency is not there.
-const VISIBLE: u8 = 128;
+/// As many colours as a byte can index.
+const MAX_COLORS: usize = 256;
+/// Formats without partial transparency show a pixel only from this alpha on.
+const MIN_VISIBLE_ALPHA: u8 = 128;
 const BITS: u32 = 5;
-/// The table of nearest colours is finer than the one they were chosen by: errors of a whole bin would show.
+/// The lookup of nearest colours is finer than the bins of the palette choice: errors of a whole bin would show.
 const NEAREST_BITS: u32 = 6;
 
-pub(super) struct Indexed {
+pub(super) struct IndexedImage {
     /// Red, green and blue of each colour in turn.
     pub palette: Vec<u8>,
     pub indices: Vec<u8>,
     pub transparent: Option<u8>,
 }
 
-/// A colour and how many pixels it stands for.
+/// A colour and the number of pixels it stands for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Swatch {
     pub color: [u8; 3],
     pub pixels: u64,
 }
 
-/// Exact where the colours suffice; otherwise with the error of each pixel handed on to its neighbours, so that
-/// gradients stay smooth from afar.
-pub(super) fn index(pixels: &RgbaImage, context: &EditContext) -> Result<Indexed, ImagingError> {
-    let hidden = pixels.pixels().any(|p| p.0[3] < VISIBLE);
-    let most = if hidden { MOST - 1 } else { MOST };
-    let mut indexed = match exact(pixels, most) {
+/// Exact if the palette has enough colours. Otherwise dithered: the error of each pixel is spread to its neighbours,
+/// so gradients stay smooth.
+pub(super) fn quantize(pixels: &RgbaImage, context: &EditContext) -> Result<IndexedImage, ImagingError> {
+    let hidden = pixels.pixels().any(|p| p.0[3] < MIN_VISIBLE_ALPHA);
+    let most = if hidden { MAX_COLORS - 1 } else { MAX_COLORS };
+    let mut indexed = match index_exactly(pixels, most) {
         Some(indexed) => indexed,
         None => {
-            let visible = pixels.pixels().filter(|p| p.0[3] >= VISIBLE).map(|p| [p.0[0], p.0[1], p.0[2]]);
-            let colors: Vec<_> = choose(visible, most).into_iter().map(|swatch| swatch.color).collect();
+            let visible =
+                pixels.pixels().filter(|p| p.0[3] >= MIN_VISIBLE_ALPHA).map(|p| [p.0[0], p.0[1], p.0[2]]);
+            let colors: Vec<_> =
+                choose_colors(visible, most).into_iter().map(|swatch| swatch.color).collect();
             context.check_stopped()?;
-            Indexed {
+            IndexedImage {
                 indices: dither(pixels, &colors, context)?,
                 palette: colors.concat(),
                 transparent: None,
@@ -51,7 +53,7 @@ pub(super) fn index(pixels: &RgbaImage, context: &EditContext) -> Result<Indexed
         indexed.palette.extend([0; 3]);
         indexed.transparent = Some(nothing);
         for (index, pixel) in indexed.indices.iter_mut().zip(pixels.pixels()) {
-            if pixel.0[3] < VISIBLE {
+            if pixel.0[3] < MIN_VISIBLE_ALPHA {
                 *index = nothing;
             }
         }
@@ -59,7 +61,7 @@ pub(super) fn index(pixels: &RgbaImage, context: &EditContext) -> Result<Indexed
     Ok(indexed)
 }
 
-fn exact(pixels: &RgbaImage, most: usize) -> Option<Indexed> {
+fn index_exactly(pixels: &RgbaImage, most: usize) -> Option<IndexedImage> {
     let mut known: HashMap<[u8; 3], u8> = HashMap::new();
     let mut palette = Vec::new();
     let mut indices = Vec::with_capacity(pixels.len() / 4);
@@ -67,7 +69,7 @@ fn exact(pixels: &RgbaImage, most: usize) -> Option<Indexed> {
         let [color @ .., alpha] = pixel.0;
         let index = match known.get(&color) {
             Some(index) => *index,
-            None if alpha < VISIBLE => 0,
+            None if alpha < MIN_VISIBLE_ALPHA => 0,
             None if known.len() == most => return None,
             None => {
                 let index = known.len() as u8;
@@ -78,12 +80,12 @@ fn exact(pixels: &RgbaImage, most: usize) -> Option<Indexed> {
         };
         indices.push(index);
     }
-    Some(Indexed { palette, indices, transparent: None })
+    Some(IndexedImage { palette, indices, transparent: None })
 }
 
-/// At most so many colours, the commonest first: the picture's colours are cut in two where they differ most, again
-/// and again.
-pub(super) fn choose(colors: impl Iterator<Item = [u8; 3]>, most: usize) -> Vec<Swatch> {
+/// At most this many colours, the most common first, by median cut: the set of colours is split where it differs
+/// most, again and again.
+pub(super) fn choose_colors(colors: impl Iterator<Item = [u8; 3]>, most: usize) -> Vec<Swatch> {
     let mut bins = vec![([0u64; 3], 0u64); 1 << (3 * BITS)];
     for color in colors {
         let (sums, count) = &mut bins[bin(color, BITS)];
@@ -103,14 +105,14 @@ pub(super) fn choose(colors: impl Iterator<Item = [u8; 3]>, most: usize) -> Vec<
     if swatches.is_empty() {
         return Vec::new();
     }
-    let mut boxes = vec![Cut::of(swatches)];
+    let mut boxes = vec![ColorBox::of(swatches)];
     while boxes.len() < most {
         let worst = boxes.iter().enumerate().max_by(|(_, a), (_, b)| a.error.total_cmp(&b.error));
         let Some((at, _)) = worst.filter(|(_, cut)| cut.swatches.len() > 1 && cut.error > 0.0) else { break };
         let (low, high) = boxes.swap_remove(at).halves();
         boxes.extend([low, high]);
     }
-    let mut chosen: Vec<_> = boxes.iter().map(Cut::mean).collect();
+    let mut chosen: Vec<_> = boxes.iter().map(ColorBox::mean).collect();
     chosen.sort_by_key(|swatch| (std::cmp::Reverse(swatch.pixels), swatch.color));
     chosen
 }
@@ -119,15 +121,15 @@ fn bin(color: [u8; 3], bits: u32) -> usize {
     color.iter().fold(0, |bin, channel| bin << bits | usize::from(*channel >> (8 - bits)))
 }
 
-struct Cut {
+struct ColorBox {
     swatches: Vec<Swatch>,
     axis: usize,
     middle: f64,
-    /// How wrong it would be to show all of them as one.
+    /// The error if all colours of the cut were shown as one.
     error: f64,
 }
 
-impl Cut {
+impl ColorBox {
     fn of(swatches: Vec<Swatch>) -> Self {
         let total: f64 = swatches.iter().map(|s| s.pixels as f64).sum();
         let mut cut = Self { swatches, axis: 0, middle: 0.0, error: 0.0 };
@@ -160,7 +162,7 @@ impl Cut {
     }
 }
 
-/// Floyd and Steinberg's way, every other row backwards so that no direction shows.
+/// Floyd-Steinberg dithering; every other row runs backwards, so that no direction shows.
 fn dither(pixels: &RgbaImage, palette: &[[u8; 3]], context: &EditContext) -> Result<Vec<u8>, ImagingError> {
     let width = pixels.width() as usize;
     let mut nearest: Vec<Option<u8>> = vec![None; 1 << (3 * NEAREST_BITS)];
@@ -182,7 +184,7 @@ fn dither(pixels: &RgbaImage, palette: &[[u8; 3]], context: &EditContext) -> Res
             let at = bin(wanted, NEAREST_BITS);
             let index = *nearest[at].get_or_insert_with(|| nearest_of(wanted, palette));
             indices[y * width + x] = index;
-            if row[x].0[3] < VISIBLE {
+            if row[x].0[3] < MIN_VISIBLE_ALPHA {
                 continue;
             }
             for channel in 0..3 {

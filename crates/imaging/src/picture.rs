@@ -1,4 +1,4 @@
-//! A decoded, upright picture on its way through edits, and the ways to reach its samples.
+//! A decoded, upright picture, and access to its samples at any depth.
 
 use image::{DynamicImage, Rgb, RgbImage, RgbaImage};
 
@@ -6,18 +6,18 @@ use crate::file::Compression;
 use crate::format::JPEG_MAX_SIDE;
 use crate::{Color, Format, ImagingError, buffer_pool, color_profile};
 
-/// Pixels are 8 or 16 bits deep, gray or colour, with or without alpha; never floating point.
+/// A decoded picture. Pixels are 8 or 16 bits deep, gray or colour, with or without alpha; never floating point.
 #[derive(Debug, Clone)]
 pub struct Picture {
     pub(super) pixels: DynamicImage,
     source: Format,
-    /// Kept so that wide-gamut photos look the same after an edit; see [`encode`](super::encode).
+    /// The colour profile, kept so that wide-gamut photos look the same after an edit; see [`encode`](super::encode).
     pub(super) icc: Option<Vec<u8>>,
     pub(super) compression: Compression,
 }
 
 impl Picture {
-    /// `source` decides what the picture is encoded as.
+    /// `source_format` decides the output format; see [`Picture::output_format`].
     pub fn new(pixels: DynamicImage, source: Format) -> Self {
         let pixels = match pixels {
             DynamicImage::ImageRgb32F(_) => DynamicImage::ImageRgb16(pixels.into_rgb16()),
@@ -43,12 +43,12 @@ impl Picture {
         self.pixels.height()
     }
 
-    /// How much memory the pixels take.
+    /// The memory that the pixels take.
     pub fn bytes(&self) -> u64 {
         self.pixels.as_bytes().len() as u64
     }
 
-    pub fn source(&self) -> Format {
+    pub fn source_format(&self) -> Format {
         self.source
     }
 
@@ -71,8 +71,8 @@ impl Picture {
         &self.pixels
     }
 
-    /// The format [`encode`](super::encode) will write: JPEG for photos, PNG for everything that would suffer.
-    pub fn target(&self) -> Format {
+    /// The format that [`encode`](super::encode) writes: JPEG for photos, PNG for everything that JPEG would harm.
+    pub fn output_format(&self) -> Format {
         match self.compression {
             Compression::Jpeg(_) | Compression::Lossy if !self.has_alpha() && self.fits_jpeg() => {
                 Format::Jpeg
@@ -85,7 +85,7 @@ impl Picture {
         self.width().max(self.height()) <= JPEG_MAX_SIDE
     }
 
-    /// Replaces the pixels, keeping what the picture knows of its origin.
+    /// Replaces the pixels; format, profile and compression stay.
     pub(super) fn try_map(
         self,
         edit: impl FnOnce(DynamicImage) -> Result<DynamicImage, ImagingError>,
@@ -93,12 +93,12 @@ impl Picture {
         Ok(Self { pixels: edit(self.pixels)?, ..self })
     }
 
-    /// Other pixels of the same origin.
+    /// A picture of other pixels with the same format, profile and compression.
     pub(super) fn with_pixels(&self, pixels: DynamicImage) -> Self {
         Self { pixels, source: self.source, icc: self.icc.clone(), compression: self.compression }
     }
 
-    /// Gray pixels become colour ones of the same depth, so that colour can be drawn on them.
+    /// Converts gray pixels to colour ones of the same depth, so that colour can be drawn on them.
     pub(super) fn into_color(mut self) -> Self {
         if !self.pixels.color().has_color()
             && let Some(gray) = self.icc.take()
@@ -160,7 +160,7 @@ impl Picture {
     }
 }
 
-/// One channel of one pixel, seen as 0 to 1.
+/// One channel of one pixel, as a number from 0 to 1.
 pub(super) trait Sample: image::Primitive {
     fn to_unit(self) -> f32;
     fn from_unit(unit: f32) -> Self;
@@ -186,8 +186,8 @@ impl Sample for u16 {
     }
 }
 
-/// Runs the same code on whichever buffer the picture holds. `$channels` is a constant inside `$body`, which
-/// must give back `Option` of a buffer of the same kind.
+/// Runs the same code on any pixel buffer. `$channels` is a constant inside `$body`, which returns an `Option` of a
+/// buffer of the same kind.
 macro_rules! map_buffer {
     ($pixels:expr, |$buffer:ident, $channels:ident| $body:expr) => {
         match $pixels {
@@ -230,7 +230,7 @@ macro_rules! map_buffer {
 }
 pub(super) use map_buffer;
 
-/// The same for code that paints in place, on a picture that went through `into_color`.
+/// The same for code that paints in place on a colour picture; call `into_color` first.
 macro_rules! paint_buffer {
     ($pixels:expr, |$buffer:ident| $body:expr) => {
         match $pixels {

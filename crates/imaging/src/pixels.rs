@@ -1,33 +1,33 @@
-//! Reaching the pixels of a part of a picture one by one, at any depth, and seeing them as brightness and colour.
+//! Access to single pixels of a part of a picture at any depth, as brightness and colour.
 
 use super::picture::Sample;
 use super::{EditContext, ImagingError, PixelRect};
 
-/// What each channel adds to the brightness people see (Rec. 709).
+/// The weight of each channel in perceived brightness (Rec. 709).
 pub(super) const LUMA: [f32; 3] = [0.2126, 0.7152, 0.0722];
 
 pub(super) fn luma_of([r, g, b]: [f32; 3]) -> f32 {
     LUMA[0] * r + LUMA[1] * g + LUMA[2] * b
 }
 
-/// Of a pixel of one to four channels, 0 to 1; the last of two or four is alpha.
+/// Brightness of a pixel, 0 to 1. A pixel has one to four channels; the last of two or four is alpha.
 pub(super) fn luma<S: Sample, const N: usize>(pixel: &[S; N]) -> f32 {
     if N < 3 { pixel[0].to_unit() } else { luma_of(color(pixel)) }
 }
 
-/// A gray pixel has three equal channels.
+/// The colour of a pixel, 0 to 1 per channel; a gray pixel gives three equal channels.
 pub(super) fn color<S: Sample, const N: usize>(pixel: &[S; N]) -> [f32; 3] {
     if N < 3 { [pixel[0].to_unit(); 3] } else { std::array::from_fn(|channel| pixel[channel].to_unit()) }
 }
 
-/// Leaves alpha. What a gray pixel gets must be gray.
+/// Sets the colour and leaves alpha. A gray pixel takes its value from the first channel.
 pub(super) fn set_color<S: Sample, const N: usize>(pixel: &mut [S; N], color: [f32; 3]) {
     for (sample, value) in pixel.iter_mut().zip(color).take(if N < 3 { 1 } else { 3 }) {
         *sample = S::from_unit(value);
     }
 }
 
-/// 1 where there is no alpha.
+/// 1 for pixels without alpha.
 pub(super) fn alpha<S: Sample, const N: usize>(pixel: &[S; N]) -> f32 {
     if N.is_multiple_of(2) { pixel[N - 1].to_unit() } else { 1.0 }
 }
@@ -36,13 +36,13 @@ pub(super) fn mix(from: f32, to: f32, share: f32) -> f32 {
     from + (to - from) * share
 }
 
-/// 0 up to `low`, 1 from `high` on, and no corner in between.
+/// 0 up to `low`, 1 from `high` on, and a smooth curve between.
 pub(super) fn smooth_step(low: f32, high: f32, value: f32) -> f32 {
     let t = ((value - low) / (high - low)).clamp(0.0, 1.0);
     t * t * (3.0 - 2.0 * t)
 }
 
-/// Changes every pixel of `part` by itself.
+/// Calls `change` for every pixel of `part` with its x and y.
 pub(super) fn each_pixel<S: Sample, const N: usize>(
     samples: &mut [S],
     width: u32,

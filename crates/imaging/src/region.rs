@@ -1,8 +1,8 @@
-//! A validated part of a picture, in thousandths of its upright width and height, and the pixels it covers.
+//! A validated part of a picture in thousandths of its upright width and height, and the pixels it covers.
 
 use serde::{Deserialize, Serialize};
 
-/// Always inside 0..=1000 with some area: whoever holds one need not check it again.
+/// Always inside 0..=1000 and never empty, so users of a region need not check it again.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RegionCorners", into = "RegionCorners")]
 pub struct Region {
@@ -31,7 +31,7 @@ struct RegionCorners {
     bottom: f64,
 }
 
-/// Whole pixels inside a picture: never empty, never outside.
+/// Whole pixels inside a picture; never empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PixelRect {
     pub x: u32,
@@ -83,7 +83,7 @@ impl Region {
     }
 }
 
-/// Start and length of a side in pixels. Rounding may close a thin region; it then keeps the pixel it lies on.
+/// Start and length of a side in pixels. A region too thin for one pixel keeps the pixel it lies on.
 fn span(near: f64, far: f64, side: u32) -> (u32, u32) {
     let pixels = |thousandths: f64| (thousandths * f64::from(side) / 1000.0).round() as u32;
     let start = pixels(near).min(side.saturating_sub(1));
@@ -104,7 +104,7 @@ impl PixelRect {
         (self.x..self.right()).contains(&x) && (self.y..self.bottom()).contains(&y)
     }
 
-    /// Larger by so many pixels on every side, as far as a frame of this size allows.
+    /// The rectangle grown by this many pixels on every side, clipped to a frame of this size.
     pub fn grown(&self, by: u32, width: u32, height: u32) -> Self {
         let (x, y) = (self.x.saturating_sub(by), self.y.saturating_sub(by));
         let right = self.right().saturating_add(by).min(width);
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_names_the_field_its_value_and_the_range() {
+    fn an_error_names_the_field_its_value_and_the_range() {
         let text = Region::new(0.0, 0.0, 1200.0, 10.0).unwrap_err().to_string();
         assert!(text.contains("right is 1200") && text.contains("0 to 1000"), "{text}");
         let text = Region::new(300.0, 0.0, 100.0, 10.0).unwrap_err().to_string();
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn json_goes_through_the_same_checks() {
+    fn json_is_validated_like_new() {
         let region: Region = serde_json::from_str(r#"{"left":1,"top":2,"right":300.5,"bottom":4}"#).unwrap();
         assert_eq!(region, Region::new(1.0, 2.0, 300.5, 4.0).unwrap());
         assert_eq!(serde_json::to_value(region).unwrap()["right"], 300.5);
@@ -160,7 +160,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pixels_are_never_empty_and_never_outside(
+        fn pixel_rects_are_never_empty_and_never_outside(
             l in 0.0..1000.0f64, t in 0.0..1000.0f64, r in 0.0..=1000.0f64, b in 0.0..=1000.0f64,
             width in 1..5000u32, height in 1..5000u32,
         ) {

@@ -1,5 +1,5 @@
-//! Several pictures on their way into one. They stay files until their turn comes, so that only one of them is
-//! decoded at a time, and each is brought to the colours (sRGB, 8 bits) that the common picture has.
+//! The source images of an operation that combines several. They stay encoded until needed, so only one of them is
+//! decoded at a time.
 
 use bytes::Bytes;
 
@@ -8,7 +8,7 @@ use crate::{EditContext, Format, ImagingError, Picture, Probe, TooLarge, decode,
 #[derive(Debug, Clone)]
 pub struct Sources(Vec<Bytes>);
 
-/// Why nothing came of several pictures, and whose fault it is if it is one picture's alone.
+/// Why pictures could not be combined. `index` names the source at fault, if it is a single one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourceError {
     pub index: Option<usize>,
@@ -16,7 +16,7 @@ pub struct SourceError {
 }
 
 impl SourceError {
-    /// Blames the source at `index`, unless the operation was stopped.
+    /// Blames the source at `index`. A stop blames no source.
     pub(crate) fn at(index: usize) -> impl Fn(ImagingError) -> Self {
         move |error| match error {
             ImagingError::Stopped => Self { index: None, error },
@@ -50,7 +50,7 @@ impl Sources {
         self.0.is_empty()
     }
 
-    /// Upright, from the header alone.
+    /// The upright size, from the header alone.
     pub fn size(&self, index: usize) -> Result<(u32, u32), SourceError> {
         let probe = self.header(index)?;
         Ok((probe.width, probe.height))
@@ -64,8 +64,8 @@ impl Sources {
         self.file(index).and_then(|bytes| decode(bytes, context)).map_err(SourceError::at(index))
     }
 
-    /// Which pictures cannot be opened, from `first` on. One that fails costs a new arrangement of the rest, so it
-    /// pays to know them all before that.
+    /// Every source from `first` on that cannot be decoded. Each failure costs a new arrangement of the rest, so it
+    /// pays to find all of them first.
     pub fn damaged(
         &self,
         first: usize,
@@ -88,12 +88,12 @@ impl Sources {
         }
     }
 
-    /// Whether something may shine through every one of them.
+    /// Whether every source has an alpha channel.
     pub(super) fn all_have_alpha(&self) -> bool {
         (0..self.len()).all(|index| self.header(index).is_ok_and(|probe| probe.alpha))
     }
 
-    /// Whether none of them is of a format that photos come in: then neither should be what is made of them.
+    /// Whether no source has a format that photos use. The combined picture is then a graphic, too.
     pub(super) fn are_graphics(&self) -> bool {
         let is_graphic = |format| matches!(format, Format::Png | Format::Gif | Format::Bmp | Format::Tiff);
         (0..self.len()).all(|index| self.header(index).is_ok_and(|probe| is_graphic(probe.format)))

@@ -1,23 +1,23 @@
-//! Small copies to look at, for models and pages: all of a picture or a part of it, with or without a grid. Never the
+//! Views: small copies of a picture or a part of it, for models and web pages, with an optional grid. Never the
 //! source of an edit.
 
 use super::codecs::{encode_jpeg, encode_png};
 use super::ops::{ResizeTo, resized};
 use super::{EditContext, Encoded, ImagingError, Picture, Region, decode, grid};
 
-/// Artefacts at this quality are below what a model or a thumbnail shows.
+/// At this quality, artefacts are invisible to a model or in a thumbnail.
 const VIEW_QUALITY: u8 = 85;
-/// How many times a closer look may enlarge. More would only show its own blur.
-const MOST_ENLARGED: u32 = 2;
+/// How many times a close-up may be enlarged. More would only show interpolation.
+const MAX_ENLARGEMENT: u32 = 2;
 
-/// What is looked at, and how large.
+/// Which part of a picture is shown, and how large.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct View {
-    /// No side is longer than this.
+    /// The longer side is at most this long.
     pub longest: u32,
-    /// None is all of it.
+    /// `None` shows the whole picture.
     pub region: Option<Region>,
-    /// Lines and numbers in thousandths of the whole picture, also over a part of it.
+    /// Draws lines and numbers in thousandths of the whole picture, also over a part of it.
     pub grid: bool,
 }
 
@@ -26,13 +26,13 @@ impl View {
         Self { longest, region: None, grid: false }
     }
 
-    /// Whether this is more than a thumbnail, and worth being enlarged where it is tiny.
+    /// Whether this is more than a thumbnail. Only such views of tiny parts are enlarged.
     fn is_closer(&self) -> bool {
         self.region.is_some() || self.grid
     }
 }
 
-/// A JPEG, or a PNG where something shines through. Only a closer look at something tiny is enlarged.
+/// Encodes a view as JPEG, or as PNG if any pixel is transparent. Only close-ups are enlarged.
 pub fn view_file(bytes: &[u8], view: &View, context: &EditContext) -> Result<Encoded, ImagingError> {
     let picture = decode(bytes, context)?;
     let seen = self::view(&picture, view, context);
@@ -40,7 +40,7 @@ pub fn view_file(bytes: &[u8], view: &View, context: &EditContext) -> Result<Enc
     seen
 }
 
-/// The same for a picture already decoded.
+/// The same for a decoded picture.
 pub fn view(picture: &Picture, view: &View, context: &EditContext) -> Result<Encoded, ImagingError> {
     let (whole, mut seen) = ((picture.width(), picture.height()), None);
     let region = view.region.unwrap_or(Region::FULL);
@@ -50,7 +50,7 @@ pub fn view(picture: &Picture, view: &View, context: &EditContext) -> Result<Enc
         seen = Some(picture.with_pixels(pixels));
     }
     let length = part.width.max(part.height);
-    let most = if view.is_closer() { length.saturating_mul(MOST_ENLARGED) } else { length };
+    let most = if view.is_closer() { length.saturating_mul(MAX_ENLARGEMENT) } else { length };
     if view.longest.min(most) != length {
         let to = ResizeTo::longest(view.longest.min(most))?;
         seen = Some(resized(seen.as_ref().unwrap_or(picture), to, context)?);

@@ -225,7 +225,7 @@ impl EditRun<'_> {
     /// Keeps the pixels in the cache, so that the next edit need not decode. Gives the picture back if the cache is full.
     fn cache(&self, file: &Attachment, picture: Picture) -> Result<Attachment, Picture> {
         let renderer = &self.context.renderer;
-        let format = picture.target();
+        let format = picture.output_format();
         let new = NewPicture {
             filename: derived_name(file, self.suffix, format.extension()),
             mime_type: format.mime(),

@@ -1,4 +1,4 @@
-//! Stills to a film: each is fitted into the frame of the first and shown for a while, with a crossfade if wanted.
+//! Makes an animation from stills. Each still is fitted into the frame of the first; crossfades are optional.
 
 use image::{Rgba, RgbaImage, imageops};
 use serde::Deserialize;
@@ -8,8 +8,8 @@ use super::{AnimationWriter, check_length};
 use crate::ops::{Fit, resize_to_cell};
 use crate::{Color, EditContext, Encoded, Format, Picture, SourceError, Sources};
 
-/// How long one step of a crossfade lasts, in milliseconds: smooth enough, and a whole number of GIF's hundredths.
-const FADE_STEP: u32 = 80;
+/// Milliseconds per step of a crossfade: smooth, and a multiple of GIF's time unit of 10 ms.
+const FADE_STEP_MILLISECONDS: u32 = 80;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -24,17 +24,18 @@ pub struct Animation {
     pub format: AnimationFormat,
     /// How long each picture is shown.
     pub milliseconds: u32,
-    /// How long each picture takes to become the next, on top of that.
+    /// How long each crossfade takes, in addition.
     pub crossfade: u32,
     pub forever: bool,
     /// The longer side at most; a smaller first picture is not enlarged.
     pub longest: u32,
-    /// Around pictures of another shape. Without one it is black, or nothing if all pictures have transparency.
+    /// Fills the frame around pictures of another shape. Defaults to black, or to transparent if all pictures have
+    /// alpha.
     pub background: Option<Color>,
 }
 
 impl Animation {
-    /// The size of the frame that a first picture of this size makes.
+    /// The frame size for a first picture of this size.
     pub fn frame(&self, (width, height): (u32, u32)) -> (u32, u32) {
         let factor = (f64::from(self.longest) / f64::from(width.max(height))).min(1.0);
         let side = |length: u32| (f64::from(length) * factor).round().max(1.0) as u32;
@@ -42,7 +43,7 @@ impl Animation {
     }
 
     fn fade_steps(&self) -> u32 {
-        self.crossfade / FADE_STEP
+        self.crossfade / FADE_STEP_MILLISECONDS
     }
 }
 
@@ -56,7 +57,7 @@ pub fn animate(
     let stills = sources.len() as u64;
     let changes = if animation.forever { stills } else { stills.saturating_sub(1) };
     check_length(stills + changes * u64::from(fades), size, &context.limits)?;
-    let blank = match animation.background {
+    let background_pixel = match animation.background {
         Some(Color { r, g, b }) => Rgba([r, g, b, 255]),
         None if sources.all_have_alpha() => Rgba([0; 4]),
         None => Rgba([0, 0, 0, 255]),
@@ -73,9 +74,10 @@ pub fn animate(
     for index in 0..sources.len() {
         context.check_stopped()?;
         let picture = sources.open(index, context)?;
-        let still = framed(picture, size, blank, context).map_err(SourceError::at(index))?;
+        let still =
+            fit_into_frame(picture, size, background_pixel, context).map_err(SourceError::at(index))?;
         if let Some(last) = &last {
-            fade(&mut writer, last, &still, fades, context)?;
+            add_crossfade(&mut writer, last, &still, fades, context)?;
         }
         writer.add(still.clone(), animation.milliseconds, context)?;
         if fades > 0 {
@@ -84,22 +86,22 @@ pub fn animate(
         }
     }
     if let (Some(last), Some(first), true) = (last, first, animation.forever) {
-        fade(&mut writer, &last, &first, fades, context)?;
+        add_crossfade(&mut writer, &last, &first, fades, context)?;
     }
     Ok(writer.finish(context)?)
 }
 
-fn framed(
+fn fit_into_frame(
     picture: Picture,
     (width, height): (u32, u32),
-    blank: Rgba<u8>,
+    background_pixel: Rgba<u8>,
     context: &EditContext,
 ) -> Result<RgbaImage, crate::ImagingError> {
     let inside = resize_to_cell(picture, width, height, Fit::Fit, context)?.into_srgb_rgba8();
-    let mut frame = RgbaImage::from_pixel(width, height, blank);
+    let mut frame = RgbaImage::from_pixel(width, height, background_pixel);
     let x = (width - inside.width().min(width)) / 2;
     let y = (height - inside.height().min(height)) / 2;
-    if blank.0[3] == 0 {
+    if background_pixel.0[3] == 0 {
         imageops::replace(&mut frame, &inside, x.into(), y.into());
     } else {
         imageops::overlay(&mut frame, &inside, x.into(), y.into());
@@ -107,7 +109,7 @@ fn framed(
     Ok(frame)
 }
 
-fn fade(
+fn add_crossfade(
     writer: &mut AnimationWriter,
     from: &RgbaImage,
     to: &RgbaImage,
@@ -121,14 +123,14 @@ fn fade(
         for (mixed, to) in between.pixels_mut().zip(to.pixels()) {
             let (old_part, new_part) = (u32::from(mixed.0[3]) * (all - new), u32::from(to.0[3]) * new);
             let opacity = old_part + new_part;
-            // Colours count as much as they can be seen.
+            // Colours are weighted by alpha.
             for (sample, to) in mixed.0.iter_mut().zip(to.0).take(3) {
                 let sum = u32::from(*sample) * old_part + u32::from(to) * new_part;
                 *sample = ((sum + opacity / 2) / opacity.max(1)) as u8;
             }
             mixed.0[3] = ((opacity + all / 2) / all) as u8;
         }
-        writer.add(between, FADE_STEP, context)?;
+        writer.add(between, FADE_STEP_MILLISECONDS, context)?;
     }
     Ok(())
 }

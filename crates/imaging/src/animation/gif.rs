@@ -1,18 +1,18 @@
-//! Writes the frames of a GIF. Each is stored as the part that changed, with what stayed left transparent; a frame
-//! is held back until the next is known, because it may have to be cleared away for it.
+//! Writes the frames of a GIF. Each frame stores only the pixels that changed; the rest is transparent. A frame is
+//! held back until the next one is known, because it may have to be cleared for it.
 
 use gif::{DisposalMethod, Encoder, Frame, Repeat};
 use image::{Rgba, RgbaImage};
 
 use crate::{EditContext, ImagingError, palette};
 
-/// From here on a pixel counts as opaque: a GIF knows nothing in between.
-const OPAQUE: u8 = 128;
+/// Pixels count as opaque from this alpha on: GIF has no partial transparency.
+const MIN_OPAQUE_ALPHA: u8 = 128;
 
 pub(super) struct Writer {
     encoder: Encoder<Vec<u8>>,
     size: (u32, u32),
-    /// What is on the screen when the frame held back is drawn.
+    /// The canvas before the held frame is drawn.
     below: RgbaImage,
     held: Option<(RgbaImage, u16)>,
 }
@@ -45,7 +45,7 @@ impl Writer {
     ) -> Result<(), ImagingError> {
         for pixel in frame.pixels_mut() {
             *pixel = match pixel.0 {
-                [r, g, b, OPAQUE..=u8::MAX] => Rgba([r, g, b, 255]),
+                [r, g, b, MIN_OPAQUE_ALPHA..=u8::MAX] => Rgba([r, g, b, 255]),
                 _ => Rgba([0; 4]),
             };
         }
@@ -65,7 +65,7 @@ impl Writer {
         self.encoder.into_inner().map_err(ImagingError::failed)
     }
 
-    /// `clear` leaves an empty screen behind, for which the frame must cover all of it.
+    /// `clear` empties the canvas after the frame, so the frame must cover all of it.
     fn write(
         &mut self,
         frame: RgbaImage,
@@ -74,14 +74,18 @@ impl Writer {
         context: &EditContext,
     ) -> Result<(), ImagingError> {
         let whole = (0, 0, self.size.0, self.size.1);
-        // A frame that changes nothing still takes its time.
-        let part = if clear { whole } else { super::changed(&self.below, &frame).unwrap_or((0, 0, 1, 1)) };
+        // A frame without changes still takes its time.
+        let part = if clear {
+            whole
+        } else {
+            super::find_changed_bounds(&self.below, &frame).unwrap_or((0, 0, 1, 1))
+        };
         let (left, top, right, bottom) = part;
         let new = RgbaImage::from_fn(right - left, bottom - top, |x, y| {
             let (old, new) = (self.below.get_pixel(left + x, top + y), frame.get_pixel(left + x, top + y));
             if new == old { Rgba([0; 4]) } else { *new }
         });
-        let indexed = palette::index(&new, context)?;
+        let indexed = palette::quantize(&new, context)?;
         let stored = Frame {
             delay,
             dispose: if clear { DisposalMethod::Background } else { DisposalMethod::Keep },

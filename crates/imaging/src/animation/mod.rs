@@ -1,5 +1,5 @@
-//! Pictures that move: editing an animation frame by frame, and making one out of stills. Frames pass through one
-//! at a time; only the finished file grows.
+//! Animated GIF and WebP: editing every frame, and making an animation from stills. One frame is in memory at a time;
+//! only the encoded output grows.
 
 mod animate;
 mod gif;
@@ -20,17 +20,17 @@ use self::scan::AnimationHeader;
 use crate::file::{decoder_error, read_header};
 use crate::{EditContext, Encoded, Format, ImagingError, Limits, Picture, TooLarge, geometry, probe};
 
-const MOST_FRAMES: u64 = 500;
-/// How many times the pixels of one picture all frames together may have.
-const MOST_PICTURES: u64 = 10;
+const MAX_FRAMES: u64 = 500;
+/// All frames together may have this many times the pixels of the largest allowed picture.
+const MAX_TOTAL_PICTURES: u64 = 10;
 
-/// Whether [`edit_frames`] should edit this file. An APNG counts as a still: its first frame is what is edited.
+/// Whether [`edit_frames`] applies to this file. An APNG counts as a still: only its first frame is edited.
 pub fn is_animated(bytes: &[u8]) -> bool {
     matches!(Format::sniff(bytes), Some(Format::Gif | Format::WebP))
         && probe(bytes).is_ok_and(|probe| probe.animated)
 }
 
-/// Edits every frame of an animated GIF or WebP, as the viewer sees it; the delays and the number of rounds stay.
+/// Edits every frame of an animated GIF or WebP as it is displayed. Delays and loop count stay.
 pub fn edit_frames(
     bytes: &[u8],
     context: &EditContext,
@@ -41,29 +41,29 @@ pub fn edit_frames(
     limits.check(stored.extent.0, stored.extent.1)?;
     let damaged = |detail: &str| ImagingError::Damaged { format, detail: detail.to_owned() };
     let header = match format {
-        Format::Gif => scan::gif_with_extent(bytes),
-        Format::WebP => scan::webp(bytes).map(|header| (header, (0, 0))),
+        Format::Gif => scan::scan_gif_with_extent(bytes),
+        Format::WebP => scan::scan_webp(bytes).map(|header| (header, (0, 0))),
         _ => None,
     };
     let (header, farthest) = header.ok_or_else(|| damaged("no frames"))?;
-    // A later frame may be larger than the canvas, and it is what a decoder allocates.
+    // A later frame may be larger than the canvas, and the decoder allocates it.
     let extent = (stored.width.max(farthest.0), stored.height.max(farthest.1));
     check_length(header.frames, extent, limits)?;
-    let guarded = |step: &mut dyn FnMut() -> Option<ImageResult<image::Frame>>| {
+    let catch_panic = |step: &mut dyn FnMut() -> Option<ImageResult<image::Frame>>| {
         catch_unwind(AssertUnwindSafe(step)).map_err(|_| damaged("the decoder panicked"))
     };
     let mut frames = catch_unwind(AssertUnwindSafe(|| open(bytes, format, limits)))
         .map_err(|_| damaged("the decoder panicked"))?
         .map_err(|error| decoder_error(format, error))?;
     let mut writer: Option<AnimationWriter> = None;
-    while let Some(next) = guarded(&mut || frames.next())? {
+    while let Some(next) = catch_panic(&mut || frames.next())? {
         context.check_stopped()?;
         let frame = match next {
             Ok(frame) => frame,
             Err(ImageError::Limits(_)) => {
                 return Err(TooLarge { width: stored.width, height: stored.height, limits: *limits }.into());
             }
-            // Viewers show a film that was cut off as far as it goes.
+            // Viewers show a truncated animation up to the cut, so edits do the same.
             Err(_) if writer.is_some() => break,
             Err(error) => return Err(decoder_error(format, error)),
         };
@@ -101,13 +101,13 @@ fn open<'a>(bytes: &'a [u8], format: Format, limits: &Limits) -> ImageResult<Fra
 
 fn check_length(frames: u64, (width, height): (u32, u32), limits: &Limits) -> Result<(), ImagingError> {
     limits.check(width, height)?;
-    if frames > MOST_FRAMES {
+    if frames > MAX_FRAMES {
         return Err(ImagingError::BadArgument(format!(
-            "This animation has {frames} frames, which is too many: at most {MOST_FRAMES} are allowed. Use a \
+            "This animation has {frames} frames, which is too many: at most {MAX_FRAMES} are allowed. Use a \
              shorter one."
         )));
     }
-    let most = limits.max_pixels.saturating_mul(MOST_PICTURES);
+    let most = limits.max_pixels.saturating_mul(MAX_TOTAL_PICTURES);
     if frames.saturating_mul(u64::from(width) * u64::from(height)) > most {
         return Err(ImagingError::BadArgument(format!(
             "This animation would have {frames} frames of {width}×{height}, which is too much: at most {} megapixels \
@@ -118,7 +118,7 @@ fn check_length(frames: u64, (width, height): (u32, u32), limits: &Limits) -> Re
     Ok(())
 }
 
-/// A film being written: all frames have the size of the first.
+/// Writes an animation. All frames have the size of the first.
 enum AnimationWriter {
     Gif(gif::Writer),
     WebP(webp::Writer),
@@ -134,7 +134,7 @@ impl AnimationWriter {
         }
     }
 
-    /// `delay` is how long the frame is shown, in milliseconds.
+    /// `delay` is the display time of the frame in milliseconds.
     fn add(&mut self, frame: RgbaImage, delay: u32, context: &EditContext) -> Result<(), ImagingError> {
         let size = match self {
             Self::Gif(writer) => writer.size(),
@@ -161,8 +161,8 @@ impl AnimationWriter {
     }
 }
 
-/// The smallest rectangle that holds all pixels in which two frames of a size differ: left, top, right, bottom.
-fn changed(before: &RgbaImage, after: &RgbaImage) -> Option<(u32, u32, u32, u32)> {
+/// The smallest rectangle around all pixels in which two frames of one size differ: left, top, right, bottom.
+fn find_changed_bounds(before: &RgbaImage, after: &RgbaImage) -> Option<(u32, u32, u32, u32)> {
     let row = |image: &RgbaImage, y: u32| {
         let length = image.width() as usize * 4;
         let start = y as usize * length;

@@ -1,31 +1,31 @@
-//! How long an animation is and how often it plays, from its structure alone: no frame is decoded.
+//! Reads frame count and loop count of an animation from the file structure; no frame is decoded.
 
-/// What a file says of its film.
+/// What the file says about its animation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AnimationHeader {
     pub frames: u64,
-    /// As the format counts them: 0 is for ever; a GIF that says nothing plays once.
+    /// As stored: 0 is endless. A GIF without a loop count plays once.
     pub loop_count: Option<u16>,
     pub lossless: bool,
 }
 
 #[cfg(test)]
-pub(super) fn gif(bytes: &[u8]) -> Option<AnimationHeader> {
-    gif_with_extent(bytes).map(|(header, _)| header)
+pub(super) fn scan_gif(bytes: &[u8]) -> Option<AnimationHeader> {
+    scan_gif_with_extent(bytes).map(|(header, _)| header)
 }
 
-/// Along with the right and bottom of the frame that reaches farthest.
-pub(super) fn gif_with_extent(bytes: &[u8]) -> Option<(AnimationHeader, (u32, u32))> {
+/// Also returns the largest right and bottom of any frame.
+pub(super) fn scan_gif_with_extent(bytes: &[u8]) -> Option<(AnimationHeader, (u32, u32))> {
     let mut extent = (0, 0);
     let mut header = AnimationHeader { frames: 0, loop_count: None, lossless: true };
-    let mut rest = bytes.get(13 + color_table(*bytes.get(10)?)..)?;
+    let mut rest = bytes.get(13 + color_table_length(*bytes.get(10)?)..)?;
     while let Some((&introducer, after)) = rest.split_first() {
         let blocks = match introducer {
             0x21 => {
                 let blocks = after.get(1..).unwrap_or_default();
                 if after.first() == Some(&0xFF) && blocks.get(1..12) == Some(b"NETSCAPE2.0") {
                     header.loop_count =
-                        loop_count(blocks.get(12..).unwrap_or_default()).or(header.loop_count);
+                        read_loop_count(blocks.get(12..).unwrap_or_default()).or(header.loop_count);
                 }
                 blocks
             }
@@ -39,7 +39,7 @@ pub(super) fn gif_with_extent(bytes: &[u8]) -> Option<(AnimationHeader, (u32, u3
                 let (right, bottom) = (number(0) + number(4), number(2) + number(6));
                 extent = (extent.0.max(right), extent.1.max(bottom));
                 let flags = after.get(8).copied().unwrap_or_default();
-                after.get(10 + color_table(flags)..).unwrap_or_default()
+                after.get(10 + color_table_length(flags)..).unwrap_or_default()
             }
             _ => break,
         };
@@ -49,14 +49,14 @@ pub(super) fn gif_with_extent(bytes: &[u8]) -> Option<(AnimationHeader, (u32, u3
     (header.frames > 0).then_some((header, extent))
 }
 
-fn loop_count(block: &[u8]) -> Option<u16> {
+fn read_loop_count(block: &[u8]) -> Option<u16> {
     match block {
         [3..=u8::MAX, 1, low, high, ..] => Some(u16::from_le_bytes([*low, *high])),
         _ => None,
     }
 }
 
-fn color_table(flags: u8) -> usize {
+fn color_table_length(flags: u8) -> usize {
     if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) }
 }
 
@@ -70,14 +70,14 @@ fn skip_blocks(mut rest: &[u8]) -> Option<&[u8]> {
     }
 }
 
-pub(super) fn webp(bytes: &[u8]) -> Option<AnimationHeader> {
+pub(super) fn scan_webp(bytes: &[u8]) -> Option<AnimationHeader> {
     let mut header = AnimationHeader { frames: 0, loop_count: None, lossless: false };
-    for (name, body) in chunks(bytes.get(12..)?) {
+    for (name, body) in read_chunks(bytes.get(12..)?) {
         match name {
             b"ANIM" => header.loop_count = Some(u16::from_le_bytes(body.get(4..6)?.try_into().ok()?)),
             b"ANMF" => {
                 header.frames += 1;
-                let parts = chunks(body.get(16..).unwrap_or_default());
+                let parts = read_chunks(body.get(16..).unwrap_or_default());
                 header.lossless |= parts.into_iter().any(|(name, _)| name == b"VP8L");
             }
             _ => {}
@@ -86,8 +86,8 @@ pub(super) fn webp(bytes: &[u8]) -> Option<AnimationHeader> {
     (header.frames > 0).then_some(header)
 }
 
-/// Names and bodies of the chunks that follow each other here; one that is cut short ends the walk.
-pub(super) fn chunks(mut rest: &[u8]) -> Vec<(&[u8; 4], &[u8])> {
+/// Names and bodies of consecutive RIFF chunks; stops at a truncated one.
+pub(super) fn read_chunks(mut rest: &[u8]) -> Vec<(&[u8; 4], &[u8])> {
     let mut found = Vec::new();
     while let Some((name, after)) = rest.split_first_chunk::<4>() {
         let Some((length, after)) = after.split_first_chunk::<4>() else { break };
@@ -105,28 +105,31 @@ mod tests {
 
     use super::*;
 
-    const FILM: &[u8] = include_bytes!("../../../../tests/images/anim.gif");
+    const ANIMATED_GIF: &[u8] = include_bytes!("../../../../tests/images/anim.gif");
 
     #[test]
     fn frames_are_counted_without_decoding_them() {
-        assert_eq!(gif(FILM).map(|header| header.frames), Some(42));
-        assert_eq!(gif(&FILM[..13]), None);
-        assert!(gif(&FILM[..FILM.len() / 2]).is_some_and(|header| header.frames > 5 && header.frames < 42));
+        assert_eq!(scan_gif(ANIMATED_GIF).map(|header| header.frames), Some(42));
+        assert_eq!(scan_gif(&ANIMATED_GIF[..13]), None);
+        assert!(
+            scan_gif(&ANIMATED_GIF[..ANIMATED_GIF.len() / 2])
+                .is_some_and(|header| header.frames > 5 && header.frames < 42)
+        );
     }
 
     proptest! {
         #[test]
-        fn any_bytes_are_walked_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
-            let _ = gif(&bytes);
-            let _ = webp(&bytes);
+        fn parsing_any_bytes_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let _ = scan_gif(&bytes);
+            let _ = scan_webp(&bytes);
         }
 
         #[test]
-        fn a_film_cut_or_bent_anywhere_is_walked_without_panic(at in 0usize..FILM.len(), byte in any::<u8>()) {
-            let _ = gif(&FILM[..at]);
-            let mut bent = FILM.to_vec();
+        fn scanning_a_truncated_or_corrupted_animation_never_panics(at in 0usize..ANIMATED_GIF.len(), byte in any::<u8>()) {
+            let _ = scan_gif(&ANIMATED_GIF[..at]);
+            let mut bent = ANIMATED_GIF.to_vec();
             bent[at] = byte;
-            let _ = gif(&bent);
+            let _ = scan_gif(&bent);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A film stays a film: as many frames, as long each, as often, and what was clear stays clear.
+//! Edited animations keep their frames, delays, loop count and transparency.
 
 use bytes::Bytes;
 use image::{ImageBuffer, Rgb, Rgba};
@@ -8,7 +8,7 @@ use super::*;
 use crate::ops::{self, Filter, FlipAxis, ResizeTo};
 use crate::{Sources, StopFlag, decode};
 
-const FILM: &[u8] = include_bytes!("../../../../tests/images/anim.gif");
+const ANIMATED_GIF: &[u8] = include_bytes!("../../../../tests/images/anim.gif");
 
 fn frames(bytes: &[u8]) -> Vec<(RgbaImage, u32)> {
     let format = Format::sniff(bytes).unwrap();
@@ -21,7 +21,7 @@ fn frames(bytes: &[u8]) -> Vec<(RgbaImage, u32)> {
     frames.map(read).collect()
 }
 
-/// Delays of 10 to 70 ms, a red dot that wanders over nothing, three rounds.
+/// Delays of 10 to 70 ms, a red dot moving over a transparent background, three loops.
 fn wandering(format: Format, lossless: bool) -> Vec<u8> {
     let header = AnimationHeader { frames: 7, loop_count: Some(3), lossless };
     let mut writer = AnimationWriter::new(format, (40, 30), &header).unwrap();
@@ -43,8 +43,8 @@ fn same(picture: Picture, _: &EditContext) -> Result<Picture, ImagingError> {
 }
 
 #[test]
-fn only_moving_gifs_and_webps_are_films() {
-    assert!(is_animated(FILM) && is_animated(&wandering(Format::WebP, false)));
+fn only_animated_gifs_and_webps_are_animations() {
+    assert!(is_animated(ANIMATED_GIF) && is_animated(&wandering(Format::WebP, false)));
     for name in ["photo_rocket.jpg", "webp_alpha.webp", "png_palette8.png", "bomb.gif", "bad_zero_width.gif"]
     {
         let bytes = std::fs::read(format!("tests/images/{name}")).unwrap();
@@ -54,12 +54,12 @@ fn only_moving_gifs_and_webps_are_films() {
 }
 
 #[test]
-fn an_edited_gif_keeps_its_frames_delays_and_rounds() {
+fn an_edited_gif_keeps_its_frames_delays_and_loop_count() {
     let gray = |picture: Picture, context: &EditContext| ops::filter(picture, Filter::Grayscale, context);
-    let edited = edit_frames(FILM, &EditContext::default(), &gray).unwrap();
+    let edited = edit_frames(ANIMATED_GIF, &EditContext::default(), &gray).unwrap();
     assert_eq!((edited.mime, edited.extension), ("image/gif", "gif"));
-    assert_eq!(scan::gif(&edited.bytes), scan::gif(FILM));
-    let (before, after) = (frames(FILM), frames(&edited.bytes));
+    assert_eq!(scan::scan_gif(&edited.bytes), scan::scan_gif(ANIMATED_GIF));
+    let (before, after) = (frames(ANIMATED_GIF), frames(&edited.bytes));
     assert_eq!(after.len(), 42);
     for (index, ((old, old_delay), (new, new_delay))) in before.iter().zip(&after).enumerate() {
         assert_eq!((old.dimensions(), old_delay), (new.dimensions(), new_delay), "frame {index}");
@@ -72,19 +72,19 @@ fn an_edited_gif_keeps_its_frames_delays_and_rounds() {
 }
 
 #[test]
-fn a_gif_whose_pixels_are_left_alone_looks_as_before() {
-    let edited = edit_frames(FILM, &EditContext::default(), &same).unwrap();
-    for (index, ((old, _), (new, _))) in frames(FILM).iter().zip(&frames(&edited.bytes)).enumerate() {
+fn a_gif_with_unchanged_pixels_looks_as_before() {
+    let edited = edit_frames(ANIMATED_GIF, &EditContext::default(), &same).unwrap();
+    for (index, ((old, _), (new, _))) in frames(ANIMATED_GIF).iter().zip(&frames(&edited.bytes)).enumerate() {
         let off: u64 =
             old.as_raw().iter().zip(new.as_raw()).map(|(old, new)| u64::from(old.abs_diff(*new))).sum();
         let mean = off as f64 / old.as_raw().len() as f64;
         assert!(mean < 2.0, "frame {index} is off by {mean}");
     }
-    assert!(edited.bytes.len() < 2 * FILM.len(), "{} of {}", edited.bytes.len(), FILM.len());
+    assert!(edited.bytes.len() < 2 * ANIMATED_GIF.len(), "{} of {}", edited.bytes.len(), ANIMATED_GIF.len());
 }
 
 #[test]
-fn clear_pixels_stay_clear_while_things_move() {
+fn transparent_pixels_stay_transparent_between_frames() {
     for (format, lossless) in [(Format::Gif, true), (Format::WebP, true), (Format::WebP, false)] {
         let bytes = wandering(format, lossless);
         assert!(is_animated(&bytes));
@@ -94,7 +94,7 @@ fn clear_pixels_stay_clear_while_things_move() {
         let edited = edited.unwrap();
         assert_eq!(Format::sniff(&edited.bytes), Some(format));
         assert_eq!(edited.mime, format.mime());
-        let scan = if format == Format::Gif { scan::gif } else { scan::webp };
+        let scan = if format == Format::Gif { scan::scan_gif } else { scan::scan_webp };
         assert_eq!(scan(&edited.bytes), Some(AnimationHeader { frames: 7, loop_count: Some(3), lossless }));
         let shown = frames(&edited.bytes);
         assert_eq!(shown.iter().map(|(_, delay)| *delay).collect::<Vec<_>>(), [10, 20, 30, 40, 50, 60, 70]);
@@ -125,30 +125,30 @@ fn a_gif_that_plays_once_still_does() {
     }
     let once = writer.finish(&EditContext::default()).unwrap().bytes;
     let edited = edit_frames(&once, &EditContext::default(), &same).unwrap();
-    assert_eq!(scan::gif(&edited.bytes).unwrap().loop_count, None);
+    assert_eq!(scan::scan_gif(&edited.bytes).unwrap().loop_count, None);
 }
 
 #[test]
-fn frames_may_become_smaller_but_only_all_alike() {
+fn frames_may_be_resized_but_only_to_one_size() {
     let half =
         |picture: Picture, context: &EditContext| ops::resize(picture, ResizeTo::longest(120)?, context);
-    let edited = edit_frames(FILM, &EditContext::default(), &half).unwrap();
+    let edited = edit_frames(ANIMATED_GIF, &EditContext::default(), &half).unwrap();
     assert_eq!(frames(&edited.bytes)[41].0.dimensions(), (120, 120));
     let calls = std::cell::Cell::new(100);
     let uneven = |picture: Picture, context: &EditContext| {
         calls.set(calls.get() + 1);
         ops::resize(picture, ResizeTo::longest(calls.get())?, context)
     };
-    let error = edit_frames(FILM, &EditContext::default(), &uneven).unwrap_err();
+    let error = edit_frames(ANIMATED_GIF, &EditContext::default(), &uneven).unwrap_err();
     assert!(error.to_string().contains("different sizes"), "{error}");
 }
 
 #[test]
-fn too_long_or_too_large_a_film_is_refused_before_any_frame_is_edited() {
+fn an_animation_over_the_limits_is_refused_before_any_edit() {
     let edit =
         |_: Picture, _: &EditContext| -> Result<Picture, ImagingError> { panic!("a frame was edited") };
     let small = EditContext::new(Limits { max_pixels: 100_000, ..Limits::default() }, StopFlag::default());
-    let error = edit_frames(FILM, &small, &edit).unwrap_err();
+    let error = edit_frames(ANIMATED_GIF, &small, &edit).unwrap_err();
     assert!(error.to_string().contains("42 frames of 245×245"), "{error}");
     let header = AnimationHeader { frames: 501, loop_count: Some(0), lossless: true };
     let mut long = AnimationWriter::new(Format::Gif, (1, 1), &header).unwrap();
@@ -161,16 +161,16 @@ fn too_long_or_too_large_a_film_is_refused_before_any_frame_is_edited() {
     assert!(error.to_string().contains("501 frames") && error.to_string().contains("500"), "{error}");
     let stop = StopFlag::default();
     stop.stop();
-    let error = edit_frames(FILM, &EditContext::new(Limits::default(), stop), &edit).unwrap_err();
+    let error = edit_frames(ANIMATED_GIF, &EditContext::new(Limits::default(), stop), &edit).unwrap_err();
     assert_eq!(error, ImagingError::Stopped);
 }
 
 #[test]
-fn a_film_that_was_cut_off_is_edited_as_far_as_it_goes() {
-    let cut = &FILM[..FILM.len() / 2];
+fn a_truncated_animation_is_edited_up_to_the_cut() {
+    let cut = &ANIMATED_GIF[..ANIMATED_GIF.len() / 2];
     let edited = edit_frames(cut, &EditContext::default(), &same).unwrap();
     assert!((5..42).contains(&frames(&edited.bytes).len()));
-    assert!(edit_frames(&FILM[..900], &EditContext::default(), &same).is_err());
+    assert!(edit_frames(&ANIMATED_GIF[..900], &EditContext::default(), &same).is_err());
 }
 
 fn still(color: [u8; 3], width: u32, height: u32) -> Bytes {
@@ -183,7 +183,7 @@ fn plan(format: AnimationFormat) -> Animation {
 }
 
 #[test]
-fn stills_become_a_film_in_the_frame_of_the_first() {
+fn stills_become_an_animation_of_the_size_of_the_first() {
     let sources = Sources::new(vec![still([250, 0, 0], 120, 80), still([0, 0, 250], 10, 80)]);
     for format in [AnimationFormat::Gif, AnimationFormat::WebP] {
         let made = animate(&sources, &plan(format), &EditContext::default()).unwrap();
@@ -198,7 +198,8 @@ fn stills_become_a_film_in_the_frame_of_the_first() {
         assert!(
             near(shown[1].0.get_pixel(5, 20), [0, 0, 0]) && near(shown[1].0.get_pixel(55, 20), [0, 0, 0])
         );
-        let loop_count = |bytes: &[u8]| scan::gif(bytes).or_else(|| scan::webp(bytes)).unwrap().loop_count;
+        let loop_count =
+            |bytes: &[u8]| scan::scan_gif(bytes).or_else(|| scan::scan_webp(bytes)).unwrap().loop_count;
         assert_eq!(loop_count(&made.bytes), Some(0));
         let once = animate(&sources, &Animation { forever: false, ..plan(format) }, &EditContext::default())
             .unwrap();
@@ -207,7 +208,7 @@ fn stills_become_a_film_in_the_frame_of_the_first() {
 }
 
 #[test]
-fn a_crossfade_goes_through_what_lies_between() {
+fn a_crossfade_mixes_both_pictures() {
     let sources = Sources::new(vec![still([0, 0, 0], 20, 20), still([250, 250, 250], 20, 20)]);
     let fading = Animation { crossfade: 400, ..plan(AnimationFormat::Gif) };
     let shown = frames(&animate(&sources, &fading, &EditContext::default()).unwrap().bytes);
@@ -217,7 +218,7 @@ fn a_crossfade_goes_through_what_lies_between() {
 }
 
 #[test]
-fn a_damaged_still_is_named() {
+fn an_error_names_the_damaged_still() {
     let cut: Bytes = std::fs::read("tests/images/bad_truncated.png").unwrap().into();
     let sources = Sources::new(vec![still([1, 2, 3], 9, 9), cut]);
     assert_eq!(
@@ -229,7 +230,7 @@ fn a_damaged_still_is_named() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn any_stills_make_a_film(
+    fn any_stills_make_an_animation(
         sizes in proptest::collection::vec((1..70u32, 1..40u32), 1..5), webp: bool, forever: bool,
         longest in 1..64u32, noise: u32,
     ) {
@@ -252,7 +253,7 @@ proptest! {
 }
 
 #[test]
-fn a_frame_larger_than_its_canvas_counts_with_its_own_size() {
+fn a_frame_larger_than_its_canvas_is_checked_by_its_own_size() {
     let frame = |side: u16| {
         let [low, high] = side.to_le_bytes();
         let place = [0x2C, 0, 0, 0, 0, low, high, low, high, 0x80];

@@ -1,5 +1,5 @@
-//! Bytes to an upright [`Picture`]. The header is held against the limits before a decoder may allocate, and a
-//! decoder that panics on hostile input costs only this picture.
+//! Decodes bytes to an upright [`Picture`]. The header is checked against the limits before a decoder allocates
+//! memory. A decoder that panics on hostile input fails only this picture.
 
 use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,16 +7,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, ImageResult};
 
 use super::jpeg;
-use crate::file::{Compression, decoder_error, read_header, tiff_profile};
+use crate::file::{Compression, decoder_error, read_header, read_tiff_profile};
 use crate::{EditContext, Format, ImagingError, Limits, Picture, TooLarge, color_profile, geometry};
 
-/// Animations give their first frame. Of the ways in which a PNG can tell its colours only a profile is heeded:
-/// gamma and primaries are mostly written by accident, and browsers disagree on them.
+/// Decodes a file; of an animation, the first frame. Gamma and primaries of a PNG are ignored, only its profile
+/// counts: most are written by accident, and browsers disagree on them.
 pub fn decode(bytes: &[u8], context: &EditContext) -> Result<Picture, ImagingError> {
     decode_rows(bytes, None, context)
 }
 
-/// At least so many rows from the top of a picture that is stored upright, and all of them where that is no faster.
+/// Decodes at least `rows` rows from the top of a picture that is stored upright; all rows if that is no slower.
 pub(crate) fn decode_top(bytes: &[u8], rows: u32, context: &EditContext) -> Result<Picture, ImagingError> {
     decode_rows(bytes, Some(rows), context)
 }
@@ -43,16 +43,16 @@ fn decode_rows(bytes: &[u8], rows: Option<u32>, context: &EditContext) -> Result
                 other => decoder_error(format, other),
             })?;
             let icc = match format {
-                Format::Tiff => icc.or_else(|| tiff_profile(bytes)),
+                Format::Tiff => icc.or_else(|| read_tiff_profile(bytes)),
                 _ => icc,
             };
             (geometry::orient(pixels, stored.orientation)?, icc)
         }
         None => read_heic(bytes, context)?,
     };
-    // One for inks describes nothing any more: the pixels are red, green and blue by now.
-    let icc = icc.filter(|icc| color_profile::is_plausible(icc) && !color_profile::is_of_inks(icc));
-    Ok(Picture::new(pixels, format).with_icc(icc).with_compression(Compression::of(format, bytes)))
+    // A CMYK profile no longer applies: the pixels are RGB by now.
+    let icc = icc.filter(|icc| color_profile::is_plausible(icc) && !color_profile::is_cmyk(icc));
+    Ok(Picture::new(pixels, format).with_icc(icc).with_compression(Compression::detect(format, bytes)))
 }
 
 fn codec(format: Format) -> Option<ImageFormat> {
@@ -83,7 +83,7 @@ fn read_pixels(
     let mut reader = ImageReader::with_format(Cursor::new(bytes), codec);
     reader.limits(limits.for_decoder());
     let mut decoder = reader.into_decoder()?;
-    // A header may have lied to our own walk; the decoder's word is what gets allocated.
+    // The decoder may read another size than our own header parser; its size is what gets allocated.
     let (width, height) = decoder.dimensions();
     if limits.check(width, height).is_err() {
         let kind = image::error::LimitErrorKind::DimensionError;

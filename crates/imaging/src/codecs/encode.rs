@@ -1,5 +1,5 @@
-//! A [`Picture`] to bytes, in the format its purpose asks for and without any metadata: no Exif, no position, no
-//! XMP. Only the colour profile goes along, because without it the colours would change.
+//! Encodes a [`Picture`], as JPEG or PNG, without metadata: no Exif, no position, no XMP. Only the colour profile is
+//! written, because colours would change without it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -11,7 +11,7 @@ use libjpeg_turbo_rs::{Encoder, PixelFormat, Subsampling};
 use crate::file::Chroma;
 use crate::{Format, ImagingError, Picture, color_profile};
 
-/// Up to a large screenshot.
+/// Up to the size of a large screenshot, PNG compression is more thorough.
 const THOROUGH_PIXELS: u64 = 2_100_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Encoded {
     pub mime: &'static str,
     /// Without the dot.
     pub extension: &'static str,
-    /// What whoever asked for it should know: a choice that was made, or something that was lost.
+    /// For the person or model that asked: a choice that was made, or something that was lost.
     pub note: Option<String>,
 }
 
@@ -31,13 +31,13 @@ impl Encoded {
 }
 
 pub fn encode(picture: &Picture) -> Result<Encoded, ImagingError> {
-    match picture.target() {
+    match picture.output_format() {
         Format::Jpeg => encode_jpeg(picture, picture.compression.edit_quality()),
         _ => encode_png(picture),
     }
 }
 
-/// Alpha, if any, is dropped: callers that care choose PNG.
+/// Drops alpha; for transparent pictures use PNG.
 pub(crate) fn encode_jpeg(picture: &Picture, quality: u8) -> Result<Encoded, ImagingError> {
     let (fitted, profile) = profile_to_write(picture);
     let source = fitted.as_ref().unwrap_or(&picture.pixels);
@@ -45,7 +45,7 @@ pub(crate) fn encode_jpeg(picture: &Picture, quality: u8) -> Result<Encoded, Ima
     let (pixels, layout) = match source {
         DynamicImage::ImageRgb8(_) => (source, PixelFormat::Rgb),
         DynamicImage::ImageLuma8(_) => (source, PixelFormat::Grayscale),
-        // The fourth byte is skipped, which spares a copy.
+        // The encoder skips the fourth byte, which saves a copy.
         DynamicImage::ImageRgba8(_) => (source, PixelFormat::Rgbx),
         other if other.color().has_color() => {
             converted = DynamicImage::ImageRgb8(other.to_rgb8());
@@ -73,8 +73,8 @@ pub(crate) fn encode_jpeg(picture: &Picture, quality: u8) -> Result<Encoded, Ima
 pub(crate) fn encode_png(picture: &Picture) -> Result<Encoded, ImagingError> {
     let (fitted, profile) = profile_to_write(picture);
     let mut bytes = Vec::new();
-    // The crate's own fast setting makes screenshots four times larger than its lowest level of deflate does, and
-    // takes longer. Small pictures can afford a little more work.
+    // The crate's own fast setting makes screenshots four times larger than the lowest deflate level, and takes
+    // longer. Small pictures get a higher level.
     let small = u64::from(picture.width()) * u64::from(picture.height()) <= THOROUGH_PIXELS;
     let (level, filter) = if small { (3, FilterType::Adaptive) } else { (1, FilterType::Paeth) };
     let mut encoder = PngEncoder::new_with_quality(&mut bytes, CompressionType::Level(level), filter);
@@ -86,8 +86,7 @@ pub(crate) fn encode_png(picture: &Picture) -> Result<Encoded, ImagingError> {
     Ok(Encoded::new(bytes, Format::Png))
 }
 
-/// The profile to write along, and, where an edit made the picture's own unfit, other pixels that look right
-/// without it.
+/// The profile to write. If an edit made the picture's profile unfit: no profile, but pixels converted to sRGB.
 pub(crate) fn profile_to_write(picture: &Picture) -> (Option<DynamicImage>, Option<&[u8]>) {
     match picture.icc.as_deref() {
         Some(fitting) if color_profile::fits(fitting, &picture.pixels) => (None, Some(fitting)),
@@ -96,7 +95,7 @@ pub(crate) fn profile_to_write(picture: &Picture) -> (Option<DynamicImage>, Opti
     }
 }
 
-/// Puts a block and a profile into a file of ours. A format without a place for them is left as it is.
+/// Writes an Exif block and a profile into an encoded file. Formats that cannot hold them stay as they are.
 pub(crate) fn embed(
     encoded: Encoded,
     exif: Option<Vec<u8>>,

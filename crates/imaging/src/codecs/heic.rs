@@ -1,4 +1,4 @@
-//! HEIC photos, by a decoder in safe Rust. Behind the feature `heic`, because such files come from phones only.
+//! Decodes HEIC photos with a decoder in safe Rust. Behind the feature `heic`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -7,8 +7,8 @@ use image::{DynamicImage, ImageBuffer};
 
 use crate::{EditContext, Format, ImagingError, Limits, TooLarge, color_profile};
 
-/// Upright pixels and their colour profile. The container's own crop, rotation and mirroring are applied; the
-/// orientation that Exif repeats is not, as the standard has it.
+/// Upright pixels and their colour profile. Crop, rotation and mirroring of the container are applied. The Exif
+/// orientation only repeats them and is ignored, as the standard says.
 pub(super) fn read(
     bytes: &[u8],
     context: &EditContext,
@@ -21,13 +21,13 @@ fn read_unguarded(
     bytes: &[u8],
     context: &EditContext,
 ) -> Result<(DynamicImage, Option<Vec<u8>>), ImagingError> {
-    let refuse = |error| refused(error, &context.limits);
+    let refuse = |error| map_heif_error(error, &context.limits);
     let info = heic_decoder::probe(bytes).map_err(refuse)?;
     let side = |pixels: usize| u32::try_from(pixels).unwrap_or(u32::MAX);
     context.limits.check(side(info.coded_width), side(info.coded_height))?;
     let mut decoded = heic_decoder::decode(bytes).map_err(refuse)?;
     context.check_stopped()?;
-    let icc = decoded.metadata.icc_profile.take().or_else(|| described_profile(decoded.color_info));
+    let icc = decoded.metadata.icc_profile.take().or_else(|| profile_from_codes(decoded.color_info));
     Ok((to_pixels(&decoded).map_err(refuse)?, icc))
 }
 
@@ -59,26 +59,26 @@ fn to_pixels(decoded: &DecodedImage) -> Result<DynamicImage, HeifError> {
     pixels.ok_or(HeifError::MalformedHevc("pixels of another size than stated"))
 }
 
-fn divide_by_alpha<S: Copy + Into<u32> + TryFrom<u32>>(samples: &mut [S], most: u32) {
+fn divide_by_alpha<S: Copy + Into<u32> + TryFrom<u32>>(samples: &mut [S], full: u32) {
     for [color @ .., alpha] in samples.as_chunks_mut::<4>().0 {
         let alpha: u32 = (*alpha).into();
         if alpha == 0 {
             continue;
         }
         for sample in color {
-            let whole = ((*sample).into() * most + alpha / 2) / alpha;
-            *sample = S::try_from(whole.min(most)).unwrap_or(*sample);
+            let whole = ((*sample).into() * full + alpha / 2) / alpha;
+            *sample = S::try_from(whole.min(full)).unwrap_or(*sample);
         }
     }
 }
 
-/// Files without a profile may name their colours by code instead.
-fn described_profile(color: Option<ColorInfo>) -> Option<Vec<u8>> {
+/// Files without a profile may name their colour space by code.
+fn profile_from_codes(color: Option<ColorInfo>) -> Option<Vec<u8>> {
     let color = color?;
     color_profile::from_codes(color.color_primaries, color.transfer_characteristics)
 }
 
-fn refused(error: HeifError, limits: &Limits) -> ImagingError {
+fn map_heif_error(error: HeifError, limits: &Limits) -> ImagingError {
     match error {
         HeifError::Unsupported(_) => ImagingError::NotEditableYet { format: Format::Heic },
         HeifError::LimitExceeded { .. } => {

@@ -1,4 +1,4 @@
-//! JPEG bytes to pixels: into memory that was used before, and no further down than needed.
+//! Decodes JPEG into pooled memory, and only as many rows as needed.
 
 use image::error::{
     DecodingError, ImageFormatHint, LimitError, LimitErrorKind, UnsupportedError, UnsupportedErrorKind,
@@ -12,14 +12,14 @@ use zune_jpeg::zune_core::options::DecoderOptions;
 
 use crate::{Limits, buffer_pool};
 
-/// The pixels as stored, and the colour profile. Of what `rows` tells, if anything, at least so many rows from the
-/// top, where the file can be read in part.
+/// The pixels as stored, and the colour profile. With `rows`, decodes only about that many rows from the top if the
+/// file allows it; never fewer.
 pub(super) fn read(
     bytes: &[u8],
     rows: Option<u32>,
     limits: &Limits,
 ) -> ImageResult<(DynamicImage, Option<Vec<u8>>)> {
-    let shorter = rows.and_then(|rows| ending_after(bytes, rows));
+    let shorter = rows.and_then(|rows| truncate_rows(bytes, rows));
     let bytes = shorter.as_deref().unwrap_or(bytes);
     let options = DecoderOptions::default()
         .set_strict_mode(false)
@@ -31,28 +31,29 @@ pub(super) fn read(
         decoder.decode_headers().map(|()| decoder)
     };
     let mut space = ColorSpace::RGB;
-    let mut decoder = open(space).map_err(refused)?;
+    let mut decoder = open(space).map_err(map_decoder_error)?;
     if decoder.input_colorspace() == Some(ColorSpace::Luma) {
         space = ColorSpace::Luma;
-        decoder = open(space).map_err(refused)?;
+        decoder = open(space).map_err(map_decoder_error)?;
     }
     let (width, height) = decoder.dimensions().unwrap_or_default();
     let (width, height) = (width as u32, height as u32);
-    // A header may have lied to our own walk; the decoder's word is what gets allocated.
+    // The decoder may read another size than our own header parser; its size is what gets allocated.
     let length = decoder.output_buffer_size().filter(|_| limits.check(width, height).is_ok());
     let length =
         length.ok_or_else(|| ImageError::Limits(LimitError::from_kind(LimitErrorKind::DimensionError)))?;
     let mut samples = buffer_pool::take_zeroed(length);
-    decoder.decode_into(&mut samples).map_err(refused)?;
+    decoder.decode_into(&mut samples).map_err(map_decoder_error)?;
     let pixels = match space {
         ColorSpace::Luma => ImageBuffer::from_raw(width, height, samples).map(DynamicImage::ImageLuma8),
         _ => ImageBuffer::from_raw(width, height, samples).map(DynamicImage::ImageRgb8),
     };
-    let pixels = pixels.ok_or_else(|| refused(DecodeErrors::FormatStatic("pixels of an unexpected size")))?;
+    let pixels = pixels
+        .ok_or_else(|| map_decoder_error(DecodeErrors::FormatStatic("pixels of an unexpected size")))?;
     Ok((pixels, decoder.icc_profile()))
 }
 
-fn refused(error: DecodeErrors) -> ImageError {
+fn map_decoder_error(error: DecodeErrors) -> ImageError {
     let format = ImageFormatHint::Exact(ImageFormat::Jpeg);
     match error {
         DecodeErrors::Unsupported(what) => {
@@ -66,9 +67,9 @@ fn refused(error: DecodeErrors) -> ImageError {
     }
 }
 
-/// The same file with a header that tells of fewer rows, so that a decoder stops after them. None if that would
-/// spare nothing, or if the file's rows do not come one after the other: progressive, or a scan per colour.
-fn ending_after(bytes: &[u8], rows: u32) -> Option<Vec<u8>> {
+/// A copy of the file whose header claims fewer rows, so that a decoder stops after them. `None` if that saves
+/// nothing, or if rows are not stored in order (progressive, or one scan per colour).
+fn truncate_rows(bytes: &[u8], rows: u32) -> Option<Vec<u8>> {
     let mut at = 2;
     let mut frame = None;
     loop {
@@ -80,7 +81,7 @@ fn ending_after(bytes: &[u8], rows: u32) -> Option<Vec<u8>> {
                 let &[_, high, low, _, _, components] = body.first_chunk::<6>()?;
                 let factors = body.get(6..)?.chunks_exact(3).map(|component| u32::from(component[1] & 15));
                 let unit = 8 * factors.max()?;
-                // One more row of units: colours are smoothed across their edge.
+                // One more row of units, because colours are smoothed across unit edges.
                 let shorter = rows.div_ceil(unit).checked_add(1)?.checked_mul(unit)?;
                 let stored = u32::from(u16::from_be_bytes([high, low]));
                 let shorter = u16::try_from(shorter).ok().filter(|rows| u32::from(*rows) < stored)?;
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_top_of_a_photo_is_the_same_whether_or_not_the_rest_is_read() {
+    fn decoding_the_top_rows_equals_decoding_all() {
         for name in
             ["photo_flower.jpg", "photo_rocket.jpg", "jpeg_gray.jpg", "jpeg_cmyk.jpg", "made/progressive.jpg"]
         {
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn pixels_are_those_of_the_usual_decoder() {
+    fn pixels_equal_those_of_the_image_crate() {
         for name in [
             "photo_flower.jpg",
             "photo_rocket.jpg",

@@ -1,4 +1,4 @@
-//! How a picture was compressed when it came, so that what is made of it loses little more and grows little.
+//! How a source file was compressed, so that an edited copy loses little more quality and grows little.
 
 use super::jpeg_segments::{QUANTISATION, SCAN, segments};
 use crate::Format;
@@ -6,14 +6,14 @@ use crate::Format;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compression {
     Lossless,
-    /// As photos are.
+    /// Lossy in another way than JPEG, or unknown JPEG settings.
     Lossy,
-    Jpeg(JpegTraits),
+    Jpeg(JpegSettings),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct JpegTraits {
-    /// On the scale of libjpeg, 1 to 100; where other tables were used, the nearest.
+pub(crate) struct JpegSettings {
+    /// Quality on libjpeg's scale, 1 to 100; the nearest one if the file uses other tables.
     pub quality: u8,
     pub chroma: Chroma,
 }
@@ -22,20 +22,20 @@ pub(crate) struct JpegTraits {
 pub(crate) enum Chroma {
     /// One colour sample per pixel (4:4:4): thin coloured lines stay sharp.
     Full,
-    /// Fewer colour samples than pixels, as cameras do.
+    /// Fewer colour samples than pixels, as cameras write.
     Subsampled,
 }
 
 impl Compression {
-    pub fn of(format: Format, bytes: &[u8]) -> Self {
+    pub fn detect(format: Format, bytes: &[u8]) -> Self {
         match format {
-            Format::Jpeg => jpeg_traits(bytes).map_or(Self::Lossy, Self::Jpeg),
+            Format::Jpeg => read_jpeg_settings(bytes).map_or(Self::Lossy, Self::Jpeg),
             Format::WebP if is_lossless_webp(bytes) => Self::Lossless,
             other => Self::expected(other),
         }
     }
 
-    /// What is to be expected of a format.
+    /// The usual compression of a format.
     pub fn expected(format: Format) -> Self {
         match format {
             Format::Jpeg | Format::WebP | Format::Heic | Format::Avif => Self::Lossy,
@@ -43,35 +43,35 @@ impl Compression {
         }
     }
 
-    /// For a JPEG made of the picture: near the source's, but never so low that a second loss adds to the first,
-    /// nor so high that nobody could tell.
+    /// The quality for a JPEG made from this source: near that of the source, but high enough that losses do not add
+    /// up and no higher than visible.
     pub fn edit_quality(self) -> u8 {
         match self {
-            Self::Jpeg(traits) => traits.quality.clamp(LEAST_QUALITY, MOST_QUALITY),
-            Self::Lossless | Self::Lossy => USUAL_QUALITY,
+            Self::Jpeg(settings) => settings.quality.clamp(MIN_EDIT_QUALITY, MAX_EDIT_QUALITY),
+            Self::Lossless | Self::Lossy => DEFAULT_EDIT_QUALITY,
         }
     }
 
     pub fn chroma(self) -> Chroma {
         match self {
-            Self::Jpeg(traits) => traits.chroma,
+            Self::Jpeg(settings) => settings.chroma,
             Self::Lossless | Self::Lossy => Chroma::Subsampled,
         }
     }
 }
 
-const LEAST_QUALITY: u8 = 80;
-const USUAL_QUALITY: u8 = 90;
-const MOST_QUALITY: u8 = 95;
+const MIN_EDIT_QUALITY: u8 = 80;
+const DEFAULT_EDIT_QUALITY: u8 = 90;
+const MAX_EDIT_QUALITY: u8 = 95;
 
-/// The luminance table that libjpeg scales by its quality, in the zigzag order of files.
+/// The luminance table that libjpeg scales by quality, in zigzag order.
 const STANDARD_LUMINANCE: [u16; 64] = [
     16, 11, 12, 14, 12, 10, 16, 14, 13, 14, 18, 17, 16, 19, 24, 40, 26, 24, 22, 22, 24, 49, 35, 37, 29, 40,
     58, 51, 61, 60, 57, 51, 56, 55, 64, 72, 92, 78, 64, 68, 87, 69, 55, 56, 80, 109, 81, 87, 95, 98, 103,
     104, 103, 62, 77, 113, 121, 112, 100, 120, 92, 101, 103, 99,
 ];
 
-fn jpeg_traits(bytes: &[u8]) -> Option<JpegTraits> {
+fn read_jpeg_settings(bytes: &[u8]) -> Option<JpegSettings> {
     let mut tables = [None; 4];
     let mut chroma = Chroma::Subsampled;
     let mut luminance = 0;
@@ -86,7 +86,7 @@ fn jpeg_traits(bytes: &[u8]) -> Option<JpegTraits> {
             }
         }
     }
-    Some(JpegTraits { quality: nearest_quality(&tables[luminance]?), chroma })
+    Some(JpegSettings { quality: find_nearest_quality(&tables[luminance]?), chroma })
 }
 
 fn read_tables(mut body: &[u8], tables: &mut [Option<[u16; 64]>; 4]) {
@@ -102,23 +102,23 @@ fn read_tables(mut body: &[u8], tables: &mut [Option<[u16; 64]>; 4]) {
     }
 }
 
-fn nearest_quality(table: &[u16; 64]) -> u8 {
+fn find_nearest_quality(table: &[u16; 64]) -> u8 {
     let distance = |quality: u8| -> u32 {
         let percent = if quality < 50 { 5000 / u32::from(quality) } else { 200 - 2 * u32::from(quality) };
         let scaled = |base: u16| ((u32::from(base) * percent + 50) / 100).clamp(1, 255);
         STANDARD_LUMINANCE.iter().zip(table).map(|(base, q)| scaled(*base).abs_diff(u32::from(*q))).sum()
     };
-    (1..=100).min_by_key(|quality| distance(*quality)).unwrap_or(USUAL_QUALITY)
+    (1..=100).min_by_key(|quality| distance(*quality)).unwrap_or(DEFAULT_EDIT_QUALITY)
 }
 
-/// Whether the pixels (of the first frame, if several) are in a `VP8L` chunk.
+/// Whether the pixels (of the first frame, if there are several) are in a `VP8L` chunk.
 fn is_lossless_webp(bytes: &[u8]) -> bool {
     let mut rest = bytes.get(12..).unwrap_or_default();
     while let (Some(name), Some(&[a, b, c, d])) = (rest.get(..4), rest.get(4..8)) {
         match name {
             b"VP8L" => return true,
             b"VP8 " => return false,
-            // A frame: its own header, then chunks like those of a still.
+            // An animation frame: its own header, then chunks like those of a still.
             b"ANMF" => rest = rest.get(8 + 16..).unwrap_or_default(),
             _ => {
                 let length = u32::from_le_bytes([a, b, c, d]) as usize;

@@ -1,4 +1,4 @@
-//! The Exif block of a file: found, made to tell the truth about upright pixels, and written into another file.
+//! The Exif block of a file: reading it, and preparing it for another file with upright pixels.
 
 use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,11 +9,11 @@ use image::{ImageDecoder, ImageResult};
 
 use crate::Format;
 
-/// What fits into one segment of a JPEG.
-const LARGEST_BLOCK: usize = 65_500;
-const ORIENTATION: u16 = 0x0112;
+/// The most that fits into one JPEG segment.
+const MAX_EXIF_BYTES: usize = 65_500;
+const ORIENTATION_TAG: u16 = 0x0112;
 
-/// As a TIFF structure, without the prefix that some files add.
+/// The block as a TIFF structure, without the prefix that some files add.
 pub(crate) fn read_exif_block(bytes: &[u8], format: Format) -> Option<Vec<u8>> {
     let reader = Cursor::new(bytes);
     let block = catch_unwind(AssertUnwindSafe(|| -> ImageResult<Option<Vec<u8>>> {
@@ -24,7 +24,7 @@ pub(crate) fn read_exif_block(bytes: &[u8], format: Format) -> Option<Vec<u8>> {
             // The file itself is such a structure.
             Format::Tiff => Some(bytes.to_vec()),
             #[cfg(feature = "heic")]
-            Format::Heic => super::heic::exif(bytes),
+            Format::Heic => super::heic::read_heic_exif(bytes),
             _ => None,
         })
     }));
@@ -33,9 +33,9 @@ pub(crate) fn read_exif_block(bytes: &[u8], format: Format) -> Option<Vec<u8>> {
     Some(bare).filter(|block| matches!(block.get(..4), Some(b"II*\0" | b"MM\0*")))
 }
 
-/// The same block for pixels that are already upright: no turn is asked for any more, and the small preview, which
-/// was not turned, is unlinked.
-fn upright(mut block: Vec<u8>) -> Option<Vec<u8>> {
+/// The same block for upright pixels: orientation is reset, and the embedded thumbnail, which was not turned, is
+/// unlinked.
+fn reset_orientation(mut block: Vec<u8>) -> Option<Vec<u8>> {
     let little = block.starts_with(b"II");
     let u16_at = |block: &[u8], at: usize| -> Option<u16> {
         let pair: [u8; 2] = block.get(at..at.checked_add(2)?)?.try_into().ok()?;
@@ -47,7 +47,7 @@ fn upright(mut block: Vec<u8>) -> Option<Vec<u8>> {
     let mut turned = false;
     for entry in 0..entries {
         let at = start + 2 + entry * 12;
-        if u16_at(&block, at)? == ORIENTATION {
+        if u16_at(&block, at)? == ORIENTATION_TAG {
             turned = u16_at(&block, at + 8)? != 1;
             let one = if little { [1, 0, 0, 0] } else { [0, 1, 0, 0] };
             block.get_mut(at + 8..at + 12)?.copy_from_slice(&one);
@@ -59,16 +59,18 @@ fn upright(mut block: Vec<u8>) -> Option<Vec<u8>> {
     Some(block)
 }
 
-/// A block that fits another file. That of a TIFF is the whole file, pixels and all: only its fields are taken.
-pub(crate) fn portable_exif(bytes: &[u8], format: Format) -> Option<Vec<u8>> {
+/// A block that fits another file. The block of a TIFF is the whole file with its pixels, so only its fields are
+/// copied.
+pub(crate) fn read_portable_exif(bytes: &[u8], format: Format) -> Option<Vec<u8>> {
     let block = read_exif_block(bytes, format)?;
-    let block = if format == Format::Tiff { fields_only(block)? } else { upright(block)? };
-    Some(block).filter(|block| block.len() <= LARGEST_BLOCK)
+    let block =
+        if format == Format::Tiff { copy_descriptive_fields(block)? } else { reset_orientation(block)? };
+    Some(block).filter(|block| block.len() <= MAX_EXIF_BYTES)
 }
 
-/// What a TIFF says of the picture, without what it says of how the pixels lie in the file.
-fn fields_only(tiff: Vec<u8>) -> Option<Vec<u8>> {
-    const TOLD: [Tag; 7] = [
+/// The descriptive fields of a TIFF, without those about the storage of its pixels.
+fn copy_descriptive_fields(tiff: Vec<u8>) -> Option<Vec<u8>> {
+    const DESCRIPTIVE_TAGS: [Tag; 7] = [
         Tag::ImageDescription,
         Tag::Make,
         Tag::Model,
@@ -78,13 +80,13 @@ fn fields_only(tiff: Vec<u8>) -> Option<Vec<u8>> {
         Tag::Copyright,
     ];
     let read = read_exif(tiff)?;
-    let tells = |tag: Tag| tag.context() != exif::Context::Tiff || TOLD.contains(&tag);
-    let told: Vec<_> = read.fields().filter(|f| f.ifd_num == In::PRIMARY && tells(f.tag)).collect();
+    let is_kept = |tag: Tag| tag.context() != exif::Context::Tiff || DESCRIPTIVE_TAGS.contains(&tag);
+    let kept: Vec<_> = read.fields().filter(|f| f.ifd_num == In::PRIMARY && is_kept(f.tag)).collect();
     let mut writer = exif::experimental::Writer::new();
-    told.iter().for_each(|field| writer.push_field(field));
+    kept.iter().for_each(|field| writer.push_field(field));
     let mut block = Cursor::new(Vec::new());
     writer.write(&mut block, true).ok()?;
-    (!told.is_empty()).then(|| block.into_inner())
+    (!kept.is_empty()).then(|| block.into_inner())
 }
 
 pub(crate) fn read_exif(block: Vec<u8>) -> Option<exif::Exif> {
@@ -102,15 +104,15 @@ pub(crate) fn read_exif(block: Vec<u8>) -> Option<exif::Exif> {
 }
 
 /// The colour profile of a TIFF, which `image` does not find in every file.
-pub(crate) fn tiff_profile(bytes: &[u8]) -> Option<Vec<u8>> {
-    const PROFILE: Tag = Tag(exif::Context::Tiff, 0x8773);
-    match &read_exif(bytes.to_vec())?.get_field(PROFILE, In::PRIMARY)?.value {
+pub(crate) fn read_tiff_profile(bytes: &[u8]) -> Option<Vec<u8>> {
+    const ICC_PROFILE_TAG: Tag = Tag(exif::Context::Tiff, 0x8773);
+    match &read_exif(bytes.to_vec())?.get_field(ICC_PROFILE_TAG, In::PRIMARY)?.value {
         exif::Value::Undefined(profile, _) | exif::Value::Byte(profile) => Some(profile.clone()),
         _ => None,
     }
 }
 
-/// Whether the block says where the picture was taken.
+/// Whether the block contains a GPS position.
 pub(crate) fn has_position(exif: &exif::Exif) -> bool {
     [Tag::GPSLatitude, Tag::GPSLongitude, Tag::GPSDestLatitude]
         .iter()

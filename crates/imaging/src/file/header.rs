@@ -1,14 +1,14 @@
-//! Reads just enough of a file's structure to know its size and orientation before any decoder runs.
-//! Every walk is bounds-checked and allocates nothing; pixels are never touched.
+//! Reads just enough of a file's structure to know its size and orientation before any decoder runs. All reads are
+//! bounds-checked and nothing is allocated.
 
 use image::metadata::Orientation;
 
-/// What a container's header says of the picture as stored, before its orientation is applied.
+/// The picture as stored, before its orientation is applied.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct StoredImage {
     pub width: u32,
     pub height: u32,
-    /// What a decoder may have to hold at once: more than the picture where a frame reaches beyond its canvas.
+    /// The area that a decoder may have to allocate: larger than the picture if a frame reaches beyond its canvas.
     pub extent: (u32, u32),
     pub orientation: Orientation,
     pub animated: bool,
@@ -29,18 +29,18 @@ impl StoredImage {
 }
 
 /// The orientation of an Exif block, with or without the prefix that some writers add.
-pub(crate) fn exif_orientation(exif: &[u8]) -> Orientation {
+pub(crate) fn read_exif_orientation(exif: &[u8]) -> Orientation {
     let tiff = exif.strip_prefix(b"Exif\0\0").unwrap_or(exif);
     Orientation::from_exif_chunk(tiff).unwrap_or(Orientation::NoTransforms)
 }
 
-pub(crate) fn jpeg(bytes: &[u8]) -> Option<StoredImage> {
+pub(crate) fn read_jpeg_header(bytes: &[u8]) -> Option<StoredImage> {
     let mut rest = bytes.get(2..)?;
     let mut orientation = None;
     loop {
         let (&[prefix, marker], after) = rest.split_first_chunk::<2>()?;
         if prefix != 0xFF || marker == 0xFF {
-            // Padding and stray bytes between segments are common in the wild.
+            // Padding and stray bytes between segments are common in real files.
             rest = &rest[1..];
             continue;
         }
@@ -56,11 +56,11 @@ pub(crate) fn jpeg(bytes: &[u8]) -> Option<StoredImage> {
             0xC0..=0xCF => {
                 let mut stored = StoredImage::still(be16(body, 3)?.into(), be16(body, 1)?.into());
                 stored.orientation =
-                    orientation.or_else(|| late_exif(&after[length..])).unwrap_or(stored.orientation);
+                    orientation.or_else(|| find_late_exif(&after[length..])).unwrap_or(stored.orientation);
                 return Some(stored);
             }
             0xE1 if orientation.is_none() && body.starts_with(b"Exif\0\0") => {
-                orientation = Some(exif_orientation(body));
+                orientation = Some(read_exif_orientation(body));
             }
             _ => {}
         }
@@ -68,13 +68,13 @@ pub(crate) fn jpeg(bytes: &[u8]) -> Option<StoredImage> {
     }
 }
 
-/// Some editors write the Exif segment after the frame header; it still counts.
-fn late_exif(mut rest: &[u8]) -> Option<Orientation> {
+/// Some editors write the Exif segment after the frame header; it is valid there, too.
+fn find_late_exif(mut rest: &[u8]) -> Option<Orientation> {
     while let Some((&[0xFF, marker], after)) = rest.split_first_chunk::<2>() {
         let length = usize::from(be16(after, 0)?);
         let body = after.get(2..length)?;
         match marker {
-            0xE1 if body.starts_with(b"Exif\0\0") => return Some(exif_orientation(body)),
+            0xE1 if body.starts_with(b"Exif\0\0") => return Some(read_exif_orientation(body)),
             0xD9 | 0xDA => return None,
             _ => rest = &after[length..],
         }
@@ -82,10 +82,10 @@ fn late_exif(mut rest: &[u8]) -> Option<Orientation> {
     None
 }
 
-pub(crate) fn png(bytes: &[u8]) -> Option<StoredImage> {
+pub(crate) fn read_png_header(bytes: &[u8]) -> Option<StoredImage> {
     let mut rest = bytes.get(8..)?;
     let mut stored = None;
-    while let Some((name, body, after)) = png_chunk(rest) {
+    while let Some((name, body, after)) = read_png_chunk(rest) {
         match (name, &mut stored) {
             (b"IHDR", None) => {
                 let mut header = StoredImage::still(be32(body, 0)?, be32(body, 4)?);
@@ -95,7 +95,7 @@ pub(crate) fn png(bytes: &[u8]) -> Option<StoredImage> {
             (_, None) => return None,
             (b"tRNS", Some(header)) => header.alpha = true,
             (b"acTL", Some(header)) => header.animated = true,
-            (b"eXIf", Some(header)) => header.orientation = exif_orientation(body),
+            (b"eXIf", Some(header)) => header.orientation = read_exif_orientation(body),
             (b"IEND", Some(_)) => break,
             _ => {}
         }
@@ -104,26 +104,26 @@ pub(crate) fn png(bytes: &[u8]) -> Option<StoredImage> {
     stored
 }
 
-/// Name, body and what follows; a body cut short by the end of the file ends the walk.
-fn png_chunk(rest: &[u8]) -> Option<(&[u8; 4], &[u8], &[u8])> {
+/// Name, body and the rest. `None` if the body is cut short by the end of the file.
+fn read_png_chunk(rest: &[u8]) -> Option<(&[u8; 4], &[u8], &[u8])> {
     let length = be32(rest, 0)? as usize;
     let name = rest.get(4..8)?.try_into().ok()?;
     let body = rest.get(8..)?.get(..length)?;
     Some((name, body, rest.get(8 + length + 4..).unwrap_or_default()))
 }
 
-pub(crate) fn gif(bytes: &[u8]) -> Option<StoredImage> {
+pub(crate) fn read_gif_header(bytes: &[u8]) -> Option<StoredImage> {
     let mut stored = StoredImage::still(le16(bytes, 6)?.into(), le16(bytes, 8)?.into());
-    // Our decoder always yields alpha for GIF, whether or not a colour is marked transparent.
+    // The GIF decoder always returns alpha, whether or not a colour is marked transparent.
     stored.alpha = true;
-    stored.animated = walk_gif(bytes, &mut stored.extent).unwrap_or(0) > 1;
+    stored.animated = scan_gif_frames(bytes, &mut stored.extent).unwrap_or(0) > 1;
     Some(stored)
 }
 
-/// Counts frames up to the second one, which is all anyone asks, and stretches `extent` by the first.
-fn walk_gif(bytes: &[u8], extent: &mut (u32, u32)) -> Option<u32> {
+/// Counts frames up to the second one, which is enough, and extends `extent` by the first.
+fn scan_gif_frames(bytes: &[u8], extent: &mut (u32, u32)) -> Option<u32> {
     let mut frames = 0;
-    let mut rest = bytes.get(13 + color_table(*bytes.get(10)?)..)?;
+    let mut rest = bytes.get(13 + color_table_length(*bytes.get(10)?)..)?;
     while frames < 2 {
         let Some(&introducer) = rest.first() else { break };
         rest = match introducer {
@@ -135,7 +135,7 @@ fn walk_gif(bytes: &[u8], extent: &mut (u32, u32)) -> Option<u32> {
                         |start, length| Some(u32::from(le16(rest, start)?) + u32::from(le16(rest, length)?));
                     *extent = (extent.0.max(end(1, 5)?), extent.1.max(end(3, 7)?));
                 }
-                rest.get(11 + color_table(*rest.get(9)?)..)?
+                rest.get(11 + color_table_length(*rest.get(9)?)..)?
             }
             _ => break,
         };
@@ -150,19 +150,19 @@ fn walk_gif(bytes: &[u8], extent: &mut (u32, u32)) -> Option<u32> {
     Some(frames)
 }
 
-fn color_table(flags: u8) -> usize {
+fn color_table_length(flags: u8) -> usize {
     if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) }
 }
 
-/// HEIC and AVIF: the largest image the property list describes (others are tiles and thumbnails), turned if a
-/// rotation is among the properties.
-pub(crate) fn iso_media(bytes: &[u8]) -> Option<StoredImage> {
-    let meta = iso_child(bytes, b"meta")?.get(4..)?;
-    let mut properties = iso_child(iso_child(meta, b"iprp")?, b"ipco")?;
+/// HEIC and AVIF: the largest image in the property list (others are tiles and thumbnails), with its rotation if
+/// there is one.
+pub(crate) fn read_iso_media_header(bytes: &[u8]) -> Option<StoredImage> {
+    let meta = find_iso_child(bytes, b"meta")?.get(4..)?;
+    let mut properties = find_iso_child(find_iso_child(meta, b"iprp")?, b"ipco")?;
     let mut stored: Option<StoredImage> = None;
     let mut orientation = Orientation::NoTransforms;
     let mut alpha = false;
-    while let Some((name, body, after)) = iso_box(properties) {
+    while let Some((name, body, after)) = read_iso_box(properties) {
         match name {
             b"ispe" => {
                 let found = StoredImage::still(be32(body, 4)?, be32(body, 8)?);
@@ -189,8 +189,8 @@ pub(crate) fn iso_media(bytes: &[u8]) -> Option<StoredImage> {
     stored.map(|s| StoredImage { orientation, alpha, animated: brand == b"avis" || brand == b"hevc", ..s })
 }
 
-fn iso_child<'a>(mut within: &'a [u8], wanted: &[u8; 4]) -> Option<&'a [u8]> {
-    while let Some((name, body, after)) = iso_box(within) {
+fn find_iso_child<'a>(mut within: &'a [u8], wanted: &[u8; 4]) -> Option<&'a [u8]> {
+    while let Some((name, body, after)) = read_iso_box(within) {
         if name == wanted {
             return Some(body);
         }
@@ -199,7 +199,7 @@ fn iso_child<'a>(mut within: &'a [u8], wanted: &[u8; 4]) -> Option<&'a [u8]> {
     None
 }
 
-fn iso_box(rest: &[u8]) -> Option<(&[u8; 4], &[u8], &[u8])> {
+fn read_iso_box(rest: &[u8]) -> Option<(&[u8; 4], &[u8], &[u8])> {
     let name = rest.get(4..8)?.try_into().ok()?;
     let (start, size) = match be32(rest, 0)? {
         0 => (8, rest.len()),
@@ -229,28 +229,28 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_walked_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
-            for walk in [jpeg, png, gif, iso_media] {
-                let _ = walk(&bytes);
+        fn parsing_any_bytes_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            for parse in [read_jpeg_header, read_png_header, read_gif_header, read_iso_media_header] {
+                let _ = parse(&bytes);
             }
         }
 
         #[test]
-        fn a_real_file_cut_or_bent_anywhere_is_walked_without_panic(at in 0usize..6000, byte in any::<u8>()) {
-            type Walk = fn(&[u8]) -> Option<StoredImage>;
-            let files: [(&[u8], Walk); 4] = [
-                (include_bytes!("../../../../tests/images/jpeg_gray.jpg"), jpeg),
-                (include_bytes!("../../../../tests/images/png_16bit_gray_trns.png"), png),
-                (include_bytes!("../../../../tests/images/bomb.gif"), gif),
-                (include_bytes!("../../../../tests/images/photo.avif"), iso_media),
+        fn parsing_a_truncated_or_corrupted_file_never_panics(at in 0usize..6000, byte in any::<u8>()) {
+            type Parse = fn(&[u8]) -> Option<StoredImage>;
+            let files: [(&[u8], Parse); 4] = [
+                (include_bytes!("../../../../tests/images/jpeg_gray.jpg"), read_jpeg_header),
+                (include_bytes!("../../../../tests/images/png_16bit_gray_trns.png"), read_png_header),
+                (include_bytes!("../../../../tests/images/bomb.gif"), read_gif_header),
+                (include_bytes!("../../../../tests/images/photo.avif"), read_iso_media_header),
             ];
-            for (file, walk) in files {
-                let _ = walk(&file[..at.min(file.len())]);
-                let mut bent = file.to_vec();
-                if let Some(b) = bent.get_mut(at) {
+            for (file, parse) in files {
+                let _ = parse(&file[..at.min(file.len())]);
+                let mut corrupted = file.to_vec();
+                if let Some(b) = corrupted.get_mut(at) {
                     *b = byte;
                 }
-                let _ = walk(&bent);
+                let _ = parse(&corrupted);
             }
         }
     }

@@ -1,5 +1,5 @@
-//! The segments of a JPEG file, one after the other up to its end. What lies behind that end (the further
-//! pictures of phones that append a gain map or a depth map) is never reached.
+//! Iterates over the segments of a JPEG file up to the end of its picture. Data after that end is never reached:
+//! phones append further pictures, such as gain maps and depth maps.
 
 pub(crate) const APP0: u8 = 0xE0;
 pub(crate) const APP1: u8 = 0xE1;
@@ -15,19 +15,19 @@ const END: u8 = 0xD9;
 pub(crate) struct Segment<'a> {
     pub marker: u8,
     pub body: &'a [u8],
-    /// Where the marker and the end of the body are in the file.
+    /// Offsets of the marker and of the end of the body in the file.
     pub start: usize,
     pub end: usize,
 }
 
 impl Segment<'_> {
-    /// Whether it tells the size and the components of the picture.
+    /// Whether the segment is a frame header, with the size and the components of the picture.
     pub fn is_frame(&self) -> bool {
         matches!(self.marker, 0xC0..=0xCF) && !matches!(self.marker, 0xC4 | 0xC8 | 0xCC)
     }
 }
 
-/// Ends where the picture ends, or where the file is cut.
+/// Ends where the picture ends, or where the file is cut off.
 pub(crate) fn segments(bytes: &[u8]) -> impl Iterator<Item = Segment<'_>> {
     let mut at = 2;
     std::iter::from_fn(move || {
@@ -35,7 +35,7 @@ pub(crate) fn segments(bytes: &[u8]) -> impl Iterator<Item = Segment<'_>> {
             let &[prefix, marker] = bytes.get(at..at + 2)? else { return None };
             match (prefix, marker) {
                 (0xFF, END) => return None,
-                // Stuffed bytes and restarts within a scan; stand-alone markers.
+                // Stuffed bytes and restart markers within a scan; stand-alone markers.
                 (0xFF, 0x00 | 0x01 | 0xD0..=0xD8) => at += 2,
                 (0xFF, 0x02..=0xFE) => {
                     let length = bytes.get(at + 2..at + 4)?;
@@ -44,7 +44,7 @@ pub(crate) fn segments(bytes: &[u8]) -> impl Iterator<Item = Segment<'_>> {
                     at = end;
                     return Some(segment);
                 }
-                // The samples of a scan; padding and stray bytes between segments, common in the wild.
+                // Samples of a scan; padding and stray bytes between segments, common in real files.
                 _ => at += 1,
             }
         }

@@ -1,4 +1,5 @@
-//! What a file is, from its header alone: cheap enough for every upload, and safe for bombs.
+//! Format, size and features of a file from its header alone: cheap enough for every upload, and safe against
+//! decompression bombs.
 
 use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,14 +14,14 @@ use crate::{Format, ImagingError};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Probe {
     pub format: Format,
-    /// Upright, that is after the file's own orientation is applied.
+    /// Upright: the orientation of the file is applied.
     pub width: u32,
     pub height: u32,
     pub animated: bool,
     pub alpha: bool,
 }
 
-/// Says nothing about whether the pixels decode: only [`decode`](crate::decode) knows that.
+/// Reads the header only. Whether the pixels decode is known after [`decode`](crate::decode).
 pub fn probe(bytes: &[u8]) -> Result<Probe, ImagingError> {
     let (format, stored) = read_header(bytes)?;
     let (width, height) = match stored.orientation {
@@ -37,12 +38,12 @@ pub(crate) fn read_header(bytes: &[u8]) -> Result<(Format, StoredImage), Imaging
     let format = Format::sniff(bytes).ok_or(ImagingError::NotAnImage)?;
     let damaged = |detail: &str| ImagingError::Damaged { format, detail: detail.to_owned() };
     let stored = match format {
-        Format::Jpeg => header::jpeg(bytes),
-        Format::Png => header::png(bytes),
-        Format::Gif => header::gif(bytes),
-        Format::Heic | Format::Avif => header::iso_media(bytes),
+        Format::Jpeg => header::read_jpeg_header(bytes),
+        Format::Png => header::read_png_header(bytes),
+        Format::Gif => header::read_gif_header(bytes),
+        Format::Heic | Format::Avif => header::read_iso_media_header(bytes),
         Format::WebP | Format::Bmp | Format::Tiff => {
-            catch_unwind(AssertUnwindSafe(|| ask_decoder(format, bytes)))
+            catch_unwind(AssertUnwindSafe(|| read_header_with_decoder(format, bytes)))
                 .map_err(|_| damaged("the header reader panicked"))?
                 .map_err(|error| decoder_error(format, error))?
         }
@@ -54,15 +55,16 @@ pub(crate) fn read_header(bytes: &[u8]) -> Result<(Format, StoredImage), Imaging
     }
 }
 
-/// Formats whose structure is not worth walking by hand; constructing these decoders reads the header only.
-fn ask_decoder(format: Format, bytes: &[u8]) -> ImageResult<Option<StoredImage>> {
+/// For formats not parsed in `header`. Constructing these decoders reads the header only.
+fn read_header_with_decoder(format: Format, bytes: &[u8]) -> ImageResult<Option<StoredImage>> {
     let reader = Cursor::new(bytes);
     Ok(Some(match format {
         Format::WebP => {
             let mut decoder = WebPDecoder::new(reader)?;
             // A broken Exif block must not cost the picture.
             let exif = decoder.exif_metadata().ok().flatten();
-            let orientation = exif.as_deref().map_or(Orientation::NoTransforms, header::exif_orientation);
+            let orientation =
+                exif.as_deref().map_or(Orientation::NoTransforms, header::read_exif_orientation);
             StoredImage { animated: decoder.has_animation(), ..describe(&decoder, orientation) }
         }
         Format::Tiff => {
@@ -80,7 +82,7 @@ fn describe(decoder: &impl ImageDecoder, orientation: Orientation) -> StoredImag
     StoredImage { orientation, alpha: decoder.color_type().has_alpha(), ..StoredImage::still(width, height) }
 }
 
-/// A decoder's refusal, by what the owner of the file can do about it.
+/// Maps a decoder's error to what the owner of the file can do about it.
 pub(crate) fn decoder_error(format: Format, error: image::ImageError) -> ImagingError {
     match error {
         image::ImageError::Unsupported(_) => ImagingError::NotEditableYet { format },

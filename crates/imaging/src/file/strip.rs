@@ -1,5 +1,5 @@
-//! Files without what they tell about people and places, their pixels not even decoded: what describes the
-//! picture goes, what is needed to show it stays (colour profile, palette, animation).
+//! Removes metadata from files without decoding their pixels. Everything needed to show the picture stays: colour
+//! profile, palette, animation.
 
 use img_parts::webp::{CHUNK_EXIF, CHUNK_XMP, WebP};
 use img_parts::{Bytes, ImageEXIF as _};
@@ -7,8 +7,8 @@ use img_parts::{Bytes, ImageEXIF as _};
 use super::jpeg_segments::{APP0, APP1, APP2, APP14, APP15, COMMENT, SCAN, segments};
 use crate::Format;
 
-/// None for what is not built as its format says it should be: then it must be made anew.
-pub(crate) fn without_metadata(bytes: &[u8], format: Format) -> Option<Vec<u8>> {
+/// `None` for a file with a broken structure: it must be re-encoded instead.
+pub(crate) fn strip_metadata(bytes: &[u8], format: Format) -> Option<Vec<u8>> {
     match format {
         Format::Jpeg => jpeg(bytes),
         Format::Png => png(bytes),
@@ -27,16 +27,16 @@ fn jpeg(bytes: &[u8]) -> Option<Vec<u8>> {
             kept.extend(&bytes[end..segment.start]);
         }
         end = segment.end;
-        let shows = match segment.marker {
-            // Longer ones hold a thumbnail.
+        let keep = match segment.marker {
+            // Longer JFIF segments hold a thumbnail.
             APP0 => segment.body.starts_with(b"JFIF\0") && segment.body.len() == 14,
             APP2 => segment.body.starts_with(b"ICC_PROFILE\0"),
-            // Tells how the colours are stored.
+            // Says how the colours are stored.
             APP14 => segment.body.starts_with(b"Adobe"),
             APP1..=APP15 | COMMENT => false,
             _ => true,
         };
-        if shows {
+        if keep {
             kept.extend(&bytes[segment.start..segment.end]);
         }
         scanned |= segment.marker == SCAN;
@@ -47,8 +47,8 @@ fn jpeg(bytes: &[u8]) -> Option<Vec<u8>> {
     scanned.then_some(kept)
 }
 
-/// What a PNG needs to be shown as it is, moving ones included. Anything else may tell more than the picture does.
-const SHOWS: [&[u8]; 15] = [
+/// The chunks needed to show a PNG or APNG. All others are removed, because they may hold metadata.
+const DISPLAY_CHUNKS: [&[u8]; 15] = [
     b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"iCCP", b"sRGB", b"gAMA", b"cHRM", b"cICP", b"sBIT",
     b"pHYs", b"acTL", b"fcTL", b"fdAT",
 ];
@@ -60,7 +60,7 @@ fn png(bytes: &[u8]) -> Option<Vec<u8>> {
         let length = u32::from_be_bytes(rest.get(..4)?.try_into().ok()?) as usize;
         let name = rest.get(4..8)?;
         let chunk = rest.get(..length.checked_add(12)?)?;
-        if SHOWS.contains(&name) {
+        if DISPLAY_CHUNKS.contains(&name) {
             kept.extend(chunk);
         }
         if name == b"IEND" {
@@ -74,19 +74,19 @@ fn webp(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut file = WebP::from_bytes(Bytes::copy_from_slice(bytes)).ok()?;
     file.remove_chunks_by_id(CHUNK_EXIF);
     file.remove_chunks_by_id(CHUNK_XMP);
-    // Also brings the header's flags up to date.
+    // Also updates the flags in the header.
     file.set_exif(None);
     Some(file.encoder().bytes().to_vec())
 }
 
-/// Comments and what applications left go; how often to repeat stays.
+/// Removes comments and application data, except for the loop count.
 fn gif(bytes: &[u8]) -> Option<Vec<u8>> {
     let table = |flags: u8| if flags & 0x80 == 0 { 0 } else { 3 << ((flags & 7) + 1) };
     let mut at = 13 + table(*bytes.get(10)?);
     let mut kept = bytes.get(..at)?.to_vec();
     loop {
         let start = at;
-        let shows = match *bytes.get(at)? {
+        let keep = match *bytes.get(at)? {
             0x21 => {
                 at += 2;
                 let repeats = bytes.get(start + 3..start + 14) == Some(b"NETSCAPE2.0");
@@ -113,7 +113,7 @@ fn gif(bytes: &[u8]) -> Option<Vec<u8>> {
                 break;
             }
         }
-        if shows {
+        if keep {
             kept.extend(bytes.get(start..at)?);
         }
     }

@@ -1,4 +1,4 @@
-//! How many frames an animation has and how long one pass of it takes, from the structure of the file alone.
+//! Frame count and duration of an animation, from the file structure alone.
 
 use crate::Format;
 
@@ -8,13 +8,13 @@ pub struct AnimationInfo {
     pub milliseconds: u64,
 }
 
-/// Players show frames that ask for no time at all for this long.
-const SHORTEST: u64 = 100;
+/// Players show frames without a delay for this many milliseconds.
+const DEFAULT_FRAME_MILLISECONDS: u64 = 100;
 
-/// None for a still.
-pub(super) fn of(bytes: &[u8], format: Format) -> Option<AnimationInfo> {
+/// `None` for a still.
+pub(super) fn read_animation(bytes: &[u8], format: Format) -> Option<AnimationInfo> {
     let mut motion = AnimationInfo { frames: 0, milliseconds: 0 };
-    // A file cut short still has the frames before the cut.
+    // A truncated file still has the frames before the cut.
     let _ = match format {
         Format::Gif => gif(bytes, &mut motion),
         Format::WebP => webp(bytes, &mut motion),
@@ -27,7 +27,7 @@ pub(super) fn of(bytes: &[u8], format: Format) -> Option<AnimationInfo> {
 impl AnimationInfo {
     fn add(&mut self, milliseconds: u64) {
         self.frames = self.frames.saturating_add(1);
-        self.milliseconds += if milliseconds <= 10 { SHORTEST } else { milliseconds };
+        self.milliseconds += if milliseconds <= 10 { DEFAULT_FRAME_MILLISECONDS } else { milliseconds };
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the camera noted of a shot, in words. Where it was taken is never told, only that the file tells it.
+//! What the camera recorded about a photo. The position is never returned, only whether the file contains one.
 
 use exif::{Exif, In, Tag, Value};
 
@@ -10,22 +10,22 @@ pub struct CameraInfo {
     /// "Apple iPhone 15 Pro"
     pub camera: Option<String>,
     pub lens: Option<String>,
-    /// As the camera's clock had it: "2024-05-01 18:30:12"
+    /// By the camera's clock: "2024-05-01 18:30:12"
     pub taken: Option<String>,
     /// "1/250 s, f/2.8, ISO 100, 50 mm"
     pub exposure: Option<String>,
     pub software: Option<String>,
-    /// How the pixels lie in the file, if not upright.
+    /// How the pixels are stored, if not upright.
     pub turned: Option<&'static str>,
-    /// Whether the place where it was taken is in the file.
+    /// Whether the file contains the position where the photo was taken.
     pub position: bool,
 }
 
-const LONGEST: usize = 80;
+const MAX_FIELD_CHARS: usize = 80;
 
 impl CameraInfo {
-    /// None where nothing is noted.
-    pub(super) fn of(bytes: &[u8], format: Format) -> Option<Self> {
+    /// `None` if nothing is recorded.
+    pub(super) fn read(bytes: &[u8], format: Format) -> Option<Self> {
         let exif = read_exif(read_exif_block(bytes, format)?)?;
         let shot = Self {
             camera: camera(&exif),
@@ -40,11 +40,11 @@ impl CameraInfo {
     }
 }
 
-/// Written by whoever made the file, so it is one short line at most.
+/// Untrusted text from the file, reduced to one short line.
 fn text(exif: &Exif, tag: Tag) -> Option<String> {
     let Value::Ascii(lines) = &exif.get_field(tag, In::PRIMARY)?.value else { return None };
     let line = String::from_utf8_lossy(lines.first()?);
-    let line: String = line.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
+    let line: String = line.chars().filter(|c| !c.is_control()).take(MAX_FIELD_CHARS).collect();
     let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
     (!line.is_empty()).then_some(line)
 }
@@ -87,7 +87,7 @@ fn exposure(exif: &Exif) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// At most one digit after the point, and none that says nothing.
+/// At most one decimal, and no trailing zero.
 fn rounded(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }

@@ -1,28 +1,28 @@
-//! The colours that make up a picture, and what people call them.
+//! The dominant colours of a picture and their common names.
 
 use image::RgbaImage;
 
 use crate::Color;
-use crate::palette::{Swatch, choose};
+use crate::palette::{Swatch, choose_colors};
 
-/// The commonest first.
+/// The most common colour first.
 pub type Palette = Vec<NamedColor>;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NamedColor {
     pub color: Color,
     pub name: &'static str,
-    /// Of what is visible, 0 to 1.
+    /// Share of the visible pixels, 0 to 1.
     pub share: f64,
 }
 
-const MOST: usize = 5;
-/// Chosen first and joined afterwards: so a small but strong colour is not averaged into its neighbours.
-const CANDIDATES: usize = 24;
-/// Closer than this in Oklab, two colours are one to a person.
-const ALIKE: f32 = 0.09;
-/// Less than this is no part of a palette.
-const LEAST_SHARE: f64 = 0.01;
+const MAX_NAMED_COLORS: usize = 5;
+/// Candidates are merged afterwards, so that a small but strong colour is not averaged into its neighbours.
+const MAX_CANDIDATES: usize = 24;
+/// Two colours closer than this in Oklab look the same to people.
+const MAX_SAME_COLOR_DISTANCE: f32 = 0.09;
+/// Smaller shares are left out of the palette.
+const MIN_SHARE: f64 = 0.01;
 
 const NAMES: [(&str, [u8; 3]); 42] = [
     ("black", [0, 0, 0]),
@@ -69,37 +69,39 @@ const NAMES: [(&str, [u8; 3]); 42] = [
     ("orange", [246, 140, 30]),
 ];
 
-pub(super) fn palette(pixels: &RgbaImage) -> Palette {
+pub(super) fn measure_palette(pixels: &RgbaImage) -> Palette {
     let visible = pixels.pixels().filter(|p| p.0[3] >= 128).map(|p| [p.0[0], p.0[1], p.0[2]]);
     let mut families: Vec<(Swatch, [f32; 3])> = Vec::new();
-    for swatch in choose(visible, CANDIDATES) {
+    for swatch in choose_colors(visible, MAX_CANDIDATES) {
         let place = oklab(swatch.color);
-        match families.iter_mut().find(|(_, other)| distance(place, *other) < ALIKE) {
+        match families.iter_mut().find(|(_, other)| distance(place, *other) < MAX_SAME_COLOR_DISTANCE) {
             Some((family, _)) => family.pixels += swatch.pixels,
             None => families.push((swatch, place)),
         }
     }
     families.sort_by_key(|(swatch, _)| (std::cmp::Reverse(swatch.pixels), swatch.color));
     let all: u64 = families.iter().map(|(swatch, _)| swatch.pixels).sum();
-    let named = families.iter().take(MOST).map(|(Swatch { color: [r, g, b], pixels }, place)| NamedColor {
-        color: Color::rgb(*r, *g, *b),
-        name: name(*place),
-        share: *pixels as f64 / all as f64,
+    let named = families.iter().take(MAX_NAMED_COLORS).map(|(Swatch { color: [r, g, b], pixels }, place)| {
+        NamedColor {
+            color: Color::rgb(*r, *g, *b),
+            name: name_color(*place),
+            share: *pixels as f64 / all as f64,
+        }
     });
-    named.filter(|color| color.share >= LEAST_SHARE).collect()
+    named.filter(|color| color.share >= MIN_SHARE).collect()
 }
 
-fn name(place: [f32; 3]) -> &'static str {
+fn name_color(place: [f32; 3]) -> &'static str {
     let away = |color: &[u8; 3]| distance(place, oklab(*color));
     NAMES.iter().min_by(|(_, a), (_, b)| away(a).total_cmp(&away(b))).map_or("", |(name, _)| name)
 }
 
 fn distance(a: [f32; 3], b: [f32; 3]) -> f32 {
-    // Hue and chroma name a colour more than its lightness does.
+    // Hue and chroma decide the name of a colour more than lightness does.
     ((a[0] - b[0]).powi(2) + 2.5 * ((a[1] - b[1]).powi(2) + (a[2] - b[2]).powi(2))).sqrt()
 }
 
-/// Björn Ottosson's space, in which distances are about what people see.
+/// Björn Ottosson's Oklab, in which distances match perception.
 fn oklab(color: [u8; 3]) -> [f32; 3] {
     let [r, g, b] = color.map(|channel| {
         let v = f32::from(channel) / 255.0;
@@ -130,7 +132,7 @@ mod tests {
             ("green", [40, 150, 50]),
             ("orange", [255, 150, 20]),
         ] {
-            assert_eq!(name(oklab(color)), wanted, "{color:?}");
+            assert_eq!(name_color(oklab(color)), wanted, "{color:?}");
         }
     }
 
@@ -141,10 +143,10 @@ mod tests {
             (_, 0..20) => image::Rgba([220, 30, 30, 255]),
             _ => image::Rgba([30, 60, 130, 255]),
         });
-        let found = palette(&pixels);
+        let found = measure_palette(&pixels);
         let names: Vec<_> = found.iter().map(|color| color.name).collect();
         assert_eq!(names, ["white", "dark blue", "red"]);
         assert!((found[0].share - 0.7).abs() < 0.01 && (found[2].share - 0.06).abs() < 0.01);
-        assert!(palette(&RgbaImage::new(3, 3)).is_empty(), "nothing visible");
+        assert!(measure_palette(&RgbaImage::new(3, 3)).is_empty(), "nothing visible");
     }
 }

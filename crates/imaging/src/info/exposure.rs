@@ -1,12 +1,12 @@
-//! How bright a picture is, and how much of it is lost in black or white.
+//! How bright a picture is, and how much of it is clipped to black or white.
 
 use image::RgbaImage;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Exposure {
-    /// Mean brightness of what is visible, 0 to 1.
+    /// Mean brightness of the visible pixels, 0 to 1.
     pub mean: f64,
-    /// Share of pixels in which every channel is at its end.
+    /// Share of pixels with every channel clipped.
     pub black: f64,
     pub white: f64,
     pub verdict: Brightness,

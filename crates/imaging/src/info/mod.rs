@@ -1,4 +1,4 @@
-//! What can be told of a picture by looking at it: measured here, put into words elsewhere.
+//! Facts measured from a picture. The caller turns them into words.
 
 mod animation;
 mod camera;
@@ -15,33 +15,33 @@ pub use colors::{NamedColor, Palette};
 pub use exposure::{Brightness, Exposure};
 pub use sharpness::Sharpness;
 
-/// Measures are taken at one size, so that they mean the same for a thumbnail and a poster.
+/// Pictures are measured at one size, so that the values are comparable between a thumbnail and a poster.
 const MEASURED_SIDE: u32 = 1024;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Info {
     pub probe: Probe,
-    /// Of an animation.
+    /// Only for animations.
     pub animation: Option<AnimationInfo>,
     pub camera: Option<CameraInfo>,
-    /// None where the format can be measured but not opened.
+    /// `None` for formats whose header can be read but whose pixels cannot be decoded.
     pub pixels: Option<PixelInfo>,
 }
 
-/// What only the pixels tell.
+/// Facts that need the decoded pixels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PixelInfo {
     /// Bits per channel.
     pub depth: u32,
     pub gray: bool,
-    /// Whether anything shines through, not only whether it could.
+    /// Whether any pixel is transparent, not only whether there is an alpha channel.
     pub transparent: bool,
     pub profile: Option<String>,
     pub palette: Palette,
-    /// None where there is nothing in it to be sharp.
+    /// `None` if the picture has no detail to judge.
     pub sharpness: Option<Sharpness>,
     pub exposure: Exposure,
-    /// Compressed as photos are, so that advice for photos applies.
+    /// Lossy compression as for photos, so advice for photos applies.
     pub photo: bool,
 }
 
@@ -54,8 +54,8 @@ pub fn info(bytes: &[u8], context: &EditContext) -> Result<Info, ImagingError> {
     };
     Ok(Info {
         probe,
-        animation: animation::of(bytes, probe.format),
-        camera: CameraInfo::of(bytes, probe.format),
+        animation: animation::read_animation(bytes, probe.format),
+        camera: CameraInfo::read(bytes, probe.format),
         pixels,
     })
 }
@@ -69,7 +69,7 @@ fn measure_pixels(
     let depth = depth.unwrap_or_else(|| u32::from(color.bytes_per_pixel() / color.channel_count()) * 8);
     let (gray, transparent) = (!color.has_color(), !picture.is_opaque());
     let profile = picture.icc.as_deref().and_then(color_profile::name);
-    let photo = picture.target() == Format::Jpeg;
+    let photo = picture.output_format() == Format::Jpeg;
     let small = if picture.width().max(picture.height()) > MEASURED_SIDE {
         resize(picture, ResizeTo::longest(MEASURED_SIDE)?, context)?
     } else {
@@ -85,19 +85,19 @@ fn measure_pixels(
         gray,
         transparent,
         profile,
-        palette: colors::palette(&pixels),
+        palette: colors::measure_palette(&pixels),
         sharpness: sharpness::measure(&luma),
         exposure: exposure::measure(&pixels),
         photo,
     })
 }
 
-/// Where the file can be deeper or shallower than what it decodes to.
+/// The depth in the file, where it can differ from that of the decoded pixels.
 fn stored_depth(bytes: &[u8], format: Format) -> Option<u32> {
     match format {
         Format::Png => bytes.get(24).map(|depth| u32::from(*depth)),
         #[cfg(feature = "heic")]
-        Format::Heic => super::file::heic_depth(bytes),
+        Format::Heic => super::file::read_heic_depth(bytes),
         _ => None,
     }
 }

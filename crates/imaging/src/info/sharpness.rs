@@ -1,4 +1,4 @@
-//! How sharp the sharpest parts of a picture are: a portrait before a blurred background is a sharp picture.
+//! Sharpness of the sharpest parts of a picture: a portrait before a blurred background is sharp.
 
 use image::RgbaImage;
 
@@ -9,16 +9,16 @@ pub enum Sharpness {
     Blurred,
 }
 
-/// How much a tile loses when it is blurred: the more, the sharper it was. Measured after Crete et al., "The blur
-/// effect" (2007), which compares a picture with itself and so needs to know nothing of what it shows.
+/// Thresholds for how little a tile changes when it is blurred: the more it changes, the sharper it was. After Crete
+/// et al., "The blur effect" (2007), which compares a picture with itself and needs no reference.
 const SHARP_BELOW: f32 = 0.42;
 const SOFT_BELOW: f32 = 0.56;
-const TILES: usize = 10;
-const SMALLEST_TILE: usize = 24;
-/// Mean step between neighbours below which a tile is too plain to tell.
-const LEAST_DETAIL: f32 = 1.5;
-/// Reach of the blur that is compared with.
-const REACH: usize = 4;
+const TILES_PER_SIDE: usize = 10;
+const MIN_TILE_SIDE: usize = 24;
+/// Tiles whose mean step between neighbours is below this are too plain to judge.
+const MIN_DETAIL: f32 = 1.5;
+/// Radius of the comparison blur.
+const BLUR_RADIUS: usize = 4;
 
 pub(super) struct Luma {
     width: usize,
@@ -30,7 +30,7 @@ impl Luma {
     pub(super) fn of(pixels: &RgbaImage) -> Self {
         let brightness = |p: &image::Rgba<u8>| {
             let [r, g, b, a] = p.0.map(f32::from);
-            // What is not there counts as gray, so that its edge is no sharper than it looks.
+            // Transparent pixels count as gray, so that their edges do not look sharp.
             (0.2126 * r + 0.7152 * g + 0.0722 * b) * (a / 255.0) + 128.0 * (1.0 - a / 255.0)
         };
         Self {
@@ -47,7 +47,7 @@ impl Luma {
     }
 }
 
-/// None for what has no detail at all.
+/// `None` for a picture without detail.
 pub(super) fn measure(luma: &Luma) -> Option<Sharpness> {
     let blur = blur_of_sharpest_tiles(luma)?;
     Some(if blur < SHARP_BELOW {
@@ -59,11 +59,11 @@ pub(super) fn measure(luma: &Luma) -> Option<Sharpness> {
     })
 }
 
-/// 0 for the sharpest edges there can be, 1 for no edge at all.
+/// 0 for the sharpest edges possible, 1 for no edge at all.
 fn blur_of_sharpest_tiles(luma: &Luma) -> Option<f32> {
     let across = Losses::of(luma);
     let down = Losses::of(&luma.transposed());
-    let count = |side: usize| (side / SMALLEST_TILE).clamp(1, TILES);
+    let count = |side: usize| (side / MIN_TILE_SIDE).clamp(1, TILES_PER_SIDE);
     let (columns, rows) = (count(luma.width), count(luma.height));
     let mut tiles = Vec::new();
     for row in 0..rows {
@@ -71,7 +71,7 @@ fn blur_of_sharpest_tiles(luma: &Luma) -> Option<f32> {
             let xs = (column * luma.width / columns, (column + 1) * luma.width / columns);
             let ys = (row * luma.height / rows, (row + 1) * luma.height / rows);
             let blurs = [across.within(xs, ys), down.within(ys, xs)];
-            // The direction in which it is worse: a shake blurs one way only.
+            // The worse direction counts: camera shake blurs one direction only.
             tiles.extend(blurs.into_iter().flatten().max_by(f32::total_cmp));
         }
     }
@@ -79,7 +79,7 @@ fn blur_of_sharpest_tiles(luma: &Luma) -> Option<f32> {
     tiles.get(tiles.len() / 8).copied()
 }
 
-/// For each pixel, the step to its right neighbour, and what is left of that step after a blur.
+/// For each pixel, the step to its right neighbour, and the rest of that step after a blur.
 struct Losses {
     width: usize,
     steps: Vec<f32>,
@@ -93,7 +93,7 @@ impl Losses {
         for row in luma.samples.chunks_exact(luma.width.max(1)) {
             let last = row.len() - 1;
             let blurred = |x: usize| {
-                let (from, to) = (x.saturating_sub(REACH), (x + REACH).min(last));
+                let (from, to) = (x.saturating_sub(BLUR_RADIUS), (x + BLUR_RADIUS).min(last));
                 row[from..=to].iter().sum::<f32>() / (to - from + 1) as f32
             };
             let mut here = blurred(0);
@@ -116,6 +116,6 @@ impl Losses {
         };
         let steps = sum(&self.steps);
         let pixels = ((xs.1 - xs.0) * (ys.1 - ys.0)) as f32;
-        (steps > LEAST_DETAIL * pixels).then(|| (steps - sum(&self.lost)) / steps)
+        (steps > MIN_DETAIL * pixels).then(|| (steps - sum(&self.lost)) / steps)
     }
 }

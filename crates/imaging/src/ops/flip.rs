@@ -1,4 +1,4 @@
-//! Mirrors a picture.
+//! Flips a picture.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub enum FlipAxis {
 
 pub fn flip(picture: Picture, axis: FlipAxis) -> Result<Picture, ImagingError> {
     picture.try_map(|pixels| match axis {
-        FlipAxis::Horizontal => geometry::mirror(pixels),
-        FlipAxis::Vertical => geometry::upend(pixels),
+        FlipAxis::Horizontal => geometry::flip_horizontal(pixels),
+        FlipAxis::Vertical => geometry::flip_vertical(pixels),
     })
 }

@@ -1,4 +1,5 @@
-//! The edits, one per file: each takes a [`Picture`](super::Picture) and gives one back.
+//! The edits. Each takes a [`Picture`](super::Picture), or several as [`Sources`](super::Sources), and returns a new
+//! one.
 
 mod adjust;
 mod annotate;

@@ -1,5 +1,5 @@
-//! Makes parts of a picture unreadable for good. What is left is a function of so little of the original that no
-//! method, however clever, gets it back; why each style keeps that promise is said where it is made.
+//! Makes regions of a picture unreadable for good. The result depends on so little of the original that no method can
+//! recover it; each style explains why below.
 
 use image::DynamicImage;
 use serde::{Deserialize, Serialize};
@@ -12,12 +12,12 @@ use crate::{Color, EditContext, ImagingError, Picture, PixelRect, Region};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RedactionStyle {
-    /// One colour: nothing at all is left.
+    /// One colour: nothing of the original is left.
     #[default]
     Fill,
     /// A few large blocks.
     Pixelate,
-    /// The same few blocks, flowing into each other.
+    /// The same blocks, smoothly interpolated.
     Blur,
 }
 
@@ -25,24 +25,24 @@ pub enum RedactionStyle {
 pub struct Redaction {
     pub regions: Vec<Region>,
     pub style: RedactionStyle,
-    /// Of a fill.
+    /// The colour of a fill.
     pub color: Color,
 }
 
-/// How far beyond its region a redaction reaches, as a part of the shorter side: people and models draw boxes
-/// tightly, and soft edges of letters betray them.
-const MARGIN: f64 = 0.01;
-const LEAST_MARGIN: u32 = 2;
-/// Blocks along the shorter side of a square part. A line of text is long and low: there, blocks must not be
-/// smaller than its letters, so the longer the part is, the fewer blocks it has across.
-const BLOCKS_ACROSS: f64 = 6.0;
-const MOST_BLOCKS_ALONG: u32 = 12;
-/// Of a block, in pixels: what is small is likely to be letters, and must not be told apart by its blocks.
-const LEAST_BLOCK: u32 = 24;
-/// Degrees of brightness that are told apart. With all of them, guesses could be rendered, averaged and compared,
-/// letter by letter; with so few, different texts give the same blocks.
-const SHADES: f32 = 7.0;
-/// The same for how far a colour is from gray.
+/// Margin around each region as a share of the shorter side: people and models draw boxes tightly, and soft edges of
+/// letters would reveal them.
+const MARGIN_SHARE: f64 = 0.01;
+const MIN_MARGIN: u32 = 2;
+/// Blocks along the shorter side of a square region. Text is long and low, and its blocks must not be smaller than
+/// its letters: the longer the region, the fewer blocks across.
+const MAX_BLOCKS_ACROSS: f64 = 6.0;
+const MAX_BLOCKS_ALONG: u32 = 12;
+/// The smallest block in pixels: small regions are likely to be letters.
+const MIN_BLOCK_SIDE: u32 = 24;
+/// Number of brightness levels. With all levels, an attacker could render guesses, average them and compare, letter
+/// by letter. With so few, different texts give the same blocks.
+const BRIGHTNESS_LEVELS: f32 = 7.0;
+/// The same for the distance of a colour from gray.
 const COLOR_STEP: f32 = 0.14;
 
 pub fn redact(
@@ -54,7 +54,7 @@ pub fn redact(
         return Err(ImagingError::BadArgument("Name at least one region to redact.".to_owned()));
     }
     let frame = (picture.width(), picture.height());
-    let covers: Vec<_> = redaction.regions.iter().map(|region| covered(*region, frame)).collect();
+    let covers: Vec<_> = redaction.regions.iter().map(|region| covered_rect(*region, frame)).collect();
     let Color { r, g, b } = redaction.color;
     let picture = match redaction.style {
         RedactionStyle::Fill if r != g || g != b => picture.into_color(),
@@ -64,11 +64,11 @@ pub fn redact(
         map_buffer!(pixels, |buffer, N| {
             let mut buffer = buffer;
             for cover in covers {
-                // Where parts overlap, the later one sees only what the earlier left.
-                let paint = Paint::new::<_, N>(&buffer, frame.0, cover, redaction);
+                // Where regions overlap, the later one sees only the result of the earlier.
+                let paint = RedactionPaint::new::<_, N>(&buffer, frame.0, cover, redaction);
                 each_pixel::<_, N>(&mut buffer, frame.0, cover, context, |pixel, x, y| {
                     set_color(pixel, paint.at(x, y));
-                    // The outline of what was transparent can be as telling as colours are.
+                    // The outline of transparent areas can reveal as much as colours.
                     make_opaque(pixel);
                 })?;
             }
@@ -77,10 +77,10 @@ pub fn redact(
     })
 }
 
-/// The pixels a redaction of this region covers.
-fn covered(region: Region, (width, height): (u32, u32)) -> PixelRect {
-    let margin = (f64::from(width.min(height)) * MARGIN).ceil() as u32;
-    region.to_pixels(width, height).grown(margin.max(LEAST_MARGIN), width, height)
+/// The pixels that a redaction of this region covers.
+fn covered_rect(region: Region, (width, height): (u32, u32)) -> PixelRect {
+    let margin = (f64::from(width.min(height)) * MARGIN_SHARE).ceil() as u32;
+    region.to_pixels(width, height).grown(margin.max(MIN_MARGIN), width, height)
 }
 
 fn make_opaque<S: Sample, const N: usize>(pixel: &mut [S; N]) {
@@ -91,64 +91,65 @@ fn make_opaque<S: Sample, const N: usize>(pixel: &mut [S; N]) {
     }
 }
 
-/// All that goes into the new pixels: one colour, or at most three dozen out of a few hundred.
-enum Paint {
+/// Everything that the new pixels depend on: one colour, or at most three dozen of a few hundred colours.
+enum RedactionPaint {
     Solid([f32; 3]),
-    Blocks { blocks: Blocks, smooth: bool },
+    BlockGrid { blocks: BlockGrid, smooth: bool },
 }
 
-impl Paint {
+impl RedactionPaint {
     fn new<S: Sample, const N: usize>(
         samples: &[S],
         width: u32,
         cover: PixelRect,
         redaction: &Redaction,
     ) -> Self {
-        let blocks = || Blocks::new::<S, N>(samples, width, cover);
+        let blocks = || BlockGrid::new::<S, N>(samples, width, cover);
         match redaction.style {
             RedactionStyle::Fill => {
                 let Color { r, g, b } = redaction.color;
                 Self::Solid([r, g, b].map(Sample::to_unit))
             }
-            RedactionStyle::Pixelate => Self::Blocks { blocks: blocks(), smooth: false },
-            // A gaussian can be undone in part by deconvolution. This is none: it is drawn from the blocks
-            // alone, so undoing it gives the blocks.
-            RedactionStyle::Blur => Self::Blocks { blocks: blocks(), smooth: true },
+            RedactionStyle::Pixelate => Self::BlockGrid { blocks: blocks(), smooth: false },
+            // Deconvolution could partly undo a gaussian blur. This is none: it is drawn from the blocks alone, so
+            // undoing it gives the blocks.
+            RedactionStyle::Blur => Self::BlockGrid { blocks: blocks(), smooth: true },
         }
     }
 
     fn at(&self, x: u32, y: u32) -> [f32; 3] {
         match self {
             Self::Solid(color) => *color,
-            Self::Blocks { blocks, smooth: false } => blocks.hard(x, y),
-            Self::Blocks { blocks, smooth: true } => blocks.soft(x, y),
+            Self::BlockGrid { blocks, smooth: false } => blocks.hard(x, y),
+            Self::BlockGrid { blocks, smooth: true } => blocks.soft(x, y),
         }
     }
 }
 
-struct Blocks {
+struct BlockGrid {
     cover: PixelRect,
     columns: u32,
     rows: u32,
     colors: Vec<[f32; 3]>,
 }
 
-impl Blocks {
+impl BlockGrid {
     fn new<S: Sample, const N: usize>(samples: &[S], width: u32, cover: PixelRect) -> Self {
-        let (columns, rows) = grid(cover.width, cover.height);
+        let (columns, rows) = count_blocks(cover.width, cover.height);
         let mut colors = Vec::new();
         for row in 0..rows {
             for column in 0..columns {
-                let (x, y) = (edge(column, columns, cover.width), edge(row, rows, cover.height));
+                let (x, y) =
+                    (block_start(column, columns, cover.width), block_start(row, rows, cover.height));
                 let block = PixelRect {
                     x: cover.x + x,
                     y: cover.y + y,
-                    width: edge(column + 1, columns, cover.width) - x,
-                    height: edge(row + 1, rows, cover.height) - y,
+                    width: block_start(column + 1, columns, cover.width) - x,
+                    height: block_start(row + 1, rows, cover.height) - y,
                 };
-                // Where all is transparent there is nothing to be seen, and nothing may show up.
+                // Fully transparent blocks show nothing, and no hidden colour may appear.
                 let mean = mean_color::<S, N>(samples, width, block).unwrap_or([0.5; 3]);
-                colors.push(rounded(mean));
+                colors.push(round_color(mean));
             }
         }
         Self { cover, columns, rows, colors }
@@ -156,7 +157,7 @@ impl Blocks {
 
     fn hard(&self, x: u32, y: u32) -> [f32; 3] {
         let index = |offset: u32, blocks: u32, side: u32| {
-            (0..blocks).rev().find(|block| edge(*block, blocks, side) <= offset).unwrap_or_default()
+            (0..blocks).rev().find(|block| block_start(*block, blocks, side) <= offset).unwrap_or_default()
         };
         self.color(
             i64::from(index(x - self.cover.x, self.columns, self.cover.width)),
@@ -183,7 +184,7 @@ impl Blocks {
         sum
     }
 
-    /// Outside the grid, the nearest block.
+    /// Outside the grid: the nearest block.
     fn color(&self, column: i64, row: i64) -> [f32; 3] {
         let inside = |index: i64, blocks: u32| index.clamp(0, i64::from(blocks) - 1) as usize;
         let index = inside(row, self.rows) * self.columns as usize + inside(column, self.columns);
@@ -191,27 +192,28 @@ impl Blocks {
     }
 }
 
-/// The nearest of the few colours there are. Gray stays gray, so that nothing takes on a tint of its own.
-fn rounded(mean: [f32; 3]) -> [f32; 3] {
-    let brightness = (luma_of(mean) * SHADES).floor().min(SHADES - 1.0) / (SHADES - 1.0);
+/// The nearest of the allowed colours. Gray stays gray, so that nothing takes on a tint.
+fn round_color(mean: [f32; 3]) -> [f32; 3] {
+    let brightness =
+        (luma_of(mean) * BRIGHTNESS_LEVELS).floor().min(BRIGHTNESS_LEVELS - 1.0) / (BRIGHTNESS_LEVELS - 1.0);
     let away = |value: f32| ((value - luma_of(mean)) / COLOR_STEP).round() * COLOR_STEP;
     let (red, blue) = (brightness + away(mean[0]), brightness + away(mean[2]));
     let green = (brightness - LUMA[0] * red - LUMA[2] * blue) / LUMA[1];
     [red, green, blue].map(|value| value.clamp(0.0, 1.0))
 }
 
-/// How many blocks lie side by side and one above the other.
-fn grid(width: u32, height: u32) -> (u32, u32) {
+/// The number of blocks across and down.
+fn count_blocks(width: u32, height: u32) -> (u32, u32) {
     let (longer, shorter) = (width.max(height), width.min(height));
     let ratio = f64::from(longer) / f64::from(shorter);
-    let roomy = |blocks: u32, side: u32| blocks.min(side / LEAST_BLOCK).max(1);
-    let across = roomy((BLOCKS_ACROSS / ratio).floor() as u32, shorter);
-    let along = roomy(((f64::from(across) * ratio).round() as u32).min(MOST_BLOCKS_ALONG), longer);
+    let roomy = |blocks: u32, side: u32| blocks.min(side / MIN_BLOCK_SIDE).max(1);
+    let across = roomy((MAX_BLOCKS_ACROSS / ratio).floor() as u32, shorter);
+    let along = roomy(((f64::from(across) * ratio).round() as u32).min(MAX_BLOCKS_ALONG), longer);
     if width >= height { (along, across) } else { (across, along) }
 }
 
-/// Where a block of a side begins.
-fn edge(block: u32, blocks: u32, side: u32) -> u32 {
+/// Where a block begins.
+fn block_start(block: u32, blocks: u32, side: u32) -> u32 {
     (u64::from(block) * u64::from(side) / u64::from(blocks)) as u32
 }
 

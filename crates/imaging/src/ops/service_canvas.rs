@@ -1,5 +1,5 @@
-//! New pixels inside a part of a picture, and not one changed outside of it: a picture is laid out on a canvas of a
-//! shape that a service knows, and what comes back is set into the original.
+//! Places a picture on a canvas of a size that an image service supports, and pastes one region of the returned canvas
+//! back. No pixel outside of the region changes.
 
 use image::{Rgba, RgbaImage};
 
@@ -11,9 +11,9 @@ use crate::{
     EditContext, Encoded, Format, ImagingError, Picture, PixelRect, Region, color_profile, geometry,
 };
 
-/// How wide the soft edge inside the part is, of the part's shorter side; and in pixels at most.
-const FEATHER: f32 = 0.06;
-const WIDEST_FEATHER: f32 = 24.0;
+/// Width of the soft edge inside the region: as a share of its shorter side, and at most in pixels.
+const FEATHER_SHARE: f32 = 0.06;
+const MAX_FEATHER: f32 = 24.0;
 
 /// Where a picture lies on a canvas of another shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct CanvasLayout {
 }
 
 impl CanvasLayout {
-    /// As large as fits, in the middle.
+    /// As large as fits, centred.
     pub fn new(picture: (u32, u32), canvas: (u32, u32)) -> Self {
         let (width, height) = (f64::from(picture.0.max(1)), f64::from(picture.1.max(1)));
         let scale = (f64::from(canvas.0) / width).min(f64::from(canvas.1) / height);
@@ -33,7 +33,7 @@ impl CanvasLayout {
         Self { canvas, place }
     }
 
-    /// A part of the picture, as a part of the canvas.
+    /// Converts a region of the picture to a region of the canvas.
     pub fn on_canvas(&self, part: Region) -> Region {
         let along = |at: f64, start: u32, length: u32, side: u32| {
             (f64::from(start) + at / 1000.0 * f64::from(length)) * 1000.0 / f64::from(side.max(1))
@@ -44,8 +44,8 @@ impl CanvasLayout {
             .unwrap_or(Region::FULL)
     }
 
-    /// The picture's own pixels of another canvas of about this shape, whatever its size.
-    fn within(&self, width: u32, height: u32) -> PixelRect {
+    /// The pixels of the picture on a returned canvas of about this shape and any size.
+    fn find_picture(&self, width: u32, height: u32) -> PixelRect {
         let scaled =
             |at: u32, of: u32, to: u32| (f64::from(at) * f64::from(to) / f64::from(of.max(1))).round() as u32;
         let x = scaled(self.place.x, self.canvas.0, width).min(width.saturating_sub(1));
@@ -56,15 +56,15 @@ impl CanvasLayout {
     }
 }
 
-/// The picture on its canvas as a PNG. Its edges are drawn out over what it leaves free: a frame would invite a
-/// service to paint it away, and to move everything else with it.
+/// The picture on its canvas as a PNG. Its edge pixels are repeated over the free area: a service would paint over a
+/// visible frame and move everything else with it.
 pub fn draw_on_canvas(
     picture: &Picture,
     layout: &CanvasLayout,
     context: &EditContext,
 ) -> Result<Encoded, ImagingError> {
     let CanvasLayout { canvas, place } = *layout;
-    let fitted = resized(picture, stretched(place.width, place.height)?, context)?.into_srgb_rgba8();
+    let fitted = resized(picture, stretch_to(place.width, place.height)?, context)?.into_srgb_rgba8();
     let inside = |at: u32, start: u32, length: u32| at.saturating_sub(start).min(length - 1);
     let laid_out = RgbaImage::from_fn(canvas.0, canvas.1, |x, y| {
         *fitted.get_pixel(inside(x, place.x, place.width), inside(y, place.y, place.height))
@@ -72,7 +72,7 @@ pub fn draw_on_canvas(
     encode_png(&Picture::new(laid_out.into(), Format::Png))
 }
 
-/// A PNG of the canvas' size that is transparent where something may change.
+/// A PNG of the size of the canvas, transparent where the service may change pixels.
 pub fn draw_mask(layout: &CanvasLayout, part: Region) -> Result<Encoded, ImagingError> {
     let (width, height) = layout.canvas;
     let open = layout.on_canvas(part).to_pixels(width, height);
@@ -80,8 +80,8 @@ pub fn draw_mask(layout: &CanvasLayout, part: Region) -> Result<Encoded, Imaging
     encode_png(&Picture::new(RgbaImage::from_fn(width, height, shade).into(), Format::Png))
 }
 
-/// The original with `part` of it taken from a canvas that came back. Outside of the part every pixel stays what it
-/// was; inside, an edge of a few pixels blends from one into the other.
+/// Replaces `part` of the original by the same part of a returned canvas. Pixels outside stay as they are; inside, a
+/// soft edge blends both.
 pub fn paste_region(
     original: Picture,
     canvas: Picture,
@@ -91,10 +91,10 @@ pub fn paste_region(
 ) -> Result<Picture, ImagingError> {
     let original = original.into_color();
     let frame = (original.width(), original.height());
-    let place = layout.within(canvas.width(), canvas.height());
-    let shown = geometry::cut(canvas.into_srgb_rgba8().into(), place)?;
-    let shown = resize(Picture::new(shown, Format::Png), stretched(frame.0, frame.1)?, context)?;
-    // The new pixels move into the original's colours: the other way round, every old one would change.
+    let place = layout.find_picture(canvas.width(), canvas.height());
+    let shown = geometry::crop(canvas.into_srgb_rgba8().into(), place)?;
+    let shown = resize(Picture::new(shown, Format::Png), stretch_to(frame.0, frame.1)?, context)?;
+    // The new pixels are converted to the original's colours; the other way round, every old pixel would change.
     let converted = original.icc.as_deref().and_then(|icc| color_profile::from_srgb(&shown.pixels, icc));
     let new = converted.unwrap_or(shown.pixels).into_rgba8();
     let rect = part.to_pixels(frame.0, frame.1);
@@ -102,21 +102,21 @@ pub fn paste_region(
         map_buffer!(pixels, |buffer, N| {
             let mut buffer = buffer;
             each_pixel::<_, N>(&mut buffer, frame.0, rect, context, |pixel, x, y| {
-                set(pixel, new.get_pixel(x, y), share(x, y, rect, frame));
+                blend_pixel(pixel, new.get_pixel(x, y), blend_share(x, y, rect, frame));
             })?;
             Some(buffer)
         })
     })
 }
 
-fn stretched(width: u32, height: u32) -> Result<ResizeTo, ImagingError> {
+fn stretch_to(width: u32, height: u32) -> Result<ResizeTo, ImagingError> {
     ResizeTo::new(Some(width.into()), Some(height.into()), None, None, Some(Fit::Stretch))
 }
 
-/// How much of the new picture a pixel of the part shows. Where the part ends with the picture, there is nothing to
-/// blend into.
-fn share(x: u32, y: u32, part: PixelRect, frame: (u32, u32)) -> f32 {
-    let feather = (part.width.min(part.height) as f32 * FEATHER).min(WIDEST_FEATHER);
+/// The share of the new picture in a pixel of the part. There is no blending where the part ends at the edge of the
+/// picture.
+fn blend_share(x: u32, y: u32, part: PixelRect, frame: (u32, u32)) -> f32 {
+    let feather = (part.width.min(part.height) as f32 * FEATHER_SHARE).min(MAX_FEATHER);
     let edges = [
         (part.x > 0, x - part.x),
         (part.y > 0, y - part.y),
@@ -130,8 +130,8 @@ fn share(x: u32, y: u32, part: PixelRect, frame: (u32, u32)) -> f32 {
     }
 }
 
-/// Colours count by how opaque they are. What is opaque stays so.
-fn set<S: Sample, const N: usize>(pixel: &mut [S; N], new: &Rgba<u8>, share: f32) {
+/// Colours are weighted by alpha. Opaque pixels stay opaque.
+fn blend_pixel<S: Sample, const N: usize>(pixel: &mut [S; N], new: &Rgba<u8>, share: f32) {
     let new = new.0.map(Sample::to_unit);
     let has_alpha = N.is_multiple_of(2);
     let old_alpha = if has_alpha { pixel[N - 1].to_unit() } else { 1.0 };

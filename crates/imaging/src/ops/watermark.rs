@@ -1,4 +1,4 @@
-//! Signs pictures: a text or another picture, faint, in a corner, in the middle or all over.
+//! Watermarks: a text or a picture, semi-transparent, in a corner, in the centre or tiled.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub struct Watermark {
     pub position: WatermarkPosition,
     /// From 0 to 1.
     pub opacity: f32,
-    /// Of the mark's width to the picture's, from 0 to 1.
+    /// Width of the watermark as a share of the picture's width, from 0 to 1.
     pub size: f32,
 }
 
@@ -36,29 +36,29 @@ pub enum WatermarkPosition {
     #[default]
     BottomRight,
     Center,
-    /// Again and again, slanted, over the whole picture.
+    /// Repeated and slanted over the whole picture.
     Tile,
 }
 
-/// A mark is never shown larger than this, so there is no need to keep more of it.
-const LARGEST_MARK: u32 = 2048;
-/// From the edge of the picture, as a part of its shorter side.
-const MARGIN: f32 = 0.025;
-const LEGIBLE: f32 = 9.0;
-const SLANT: f64 = -30.0;
-/// Between tiles, as parts of the mark's width and height.
-const GAPS: (f32, f32) = (0.25, 0.35);
+/// A watermark picture is never shown larger, so more need not be kept in memory.
+const MAX_CONTENT_SIDE: u32 = 2048;
+/// Distance from the edge of the picture, as a share of its shorter side.
+const MARGIN_SHARE: f32 = 0.025;
+const MIN_TEXT_HEIGHT: f32 = 9.0;
+const TILE_DEGREES: f64 = -30.0;
+/// Gaps between tiles, as shares of the watermark's width and height.
+const TILE_GAP_SHARES: (f32, f32) = (0.25, 0.35);
 
 impl WatermarkContent {
-    /// A picture as a mark, made ready once for all pictures it goes on.
+    /// Prepares a picture once for all pictures that it goes on.
     pub fn picture(picture: Picture, context: &EditContext) -> Result<Self, ImagingError> {
-        let large = picture.width().max(picture.height()) > LARGEST_MARK;
+        let large = picture.width().max(picture.height()) > MAX_CONTENT_SIDE;
         let picture =
-            if large { resize(picture, ResizeTo::longest(LARGEST_MARK)?, context)? } else { picture };
+            if large { resize(picture, ResizeTo::longest(MAX_CONTENT_SIDE)?, context)? } else { picture };
         Ok(Self::Picture(Arc::new(picture.pixels.into_rgba8())))
     }
 
-    /// The mark at its size on a picture of this size; `None` if it would show nothing.
+    /// The watermark scaled for a picture of this size; `None` if it would show nothing.
     fn stamp(
         &self,
         share: f32,
@@ -69,7 +69,7 @@ impl WatermarkContent {
         let most = ((frame.0 as f32 - margin).max(1.0), (frame.1 as f32 - margin).max(1.0));
         let width = (frame.0 as f32 * share).clamp(1.0, most.0);
         match self {
-            Self::Text { text, color } => Ok(write(text, *color, width, most, context)),
+            Self::Text { text, color } => Ok(draw_text(text, *color, width, most, context)),
             Self::Picture(content) => {
                 let scale = (width / content.width() as f32).min(most.1 / content.height() as f32);
                 let side = |side: u32| f64::from((side as f32 * scale).round().max(1.0));
@@ -87,18 +87,24 @@ impl WatermarkContent {
     }
 }
 
-/// One line as wide as asked for; more of the picture, and more lines, if that would be too small to read.
-fn write(text: &str, color: Color, width: f32, most: (f32, f32), context: &EditContext) -> Option<RgbaImage> {
-    let setting = TextStyle {
+/// One line of the requested width. If that would be too small to read: larger, with line breaks.
+fn draw_text(
+    text: &str,
+    color: Color,
+    width: f32,
+    most: (f32, f32),
+    context: &EditContext,
+) -> Option<RgbaImage> {
+    let style = TextStyle {
         size: most.1 / 3.0,
-        room: (width, most.1 / 3.0),
+        area: (width, most.1 / 3.0),
         lines: Lines::One,
         align: Align::Center,
         edge: 0.07,
     };
-    let least = (most.0.min(most.1) * 0.018).max(LEGIBLE);
-    let block = TextBlock::largest(&context.fonts, text, &setting, least).or_else(|| {
-        let wrapped = TextStyle { size: least, room: most, lines: Lines::Wrapped, ..setting };
+    let least = (most.0.min(most.1) * 0.018).max(MIN_TEXT_HEIGHT);
+    let block = TextBlock::largest(&context.fonts, text, &style, least).or_else(|| {
+        let wrapped = TextStyle { size: least, area: most, lines: Lines::Wrapped, ..style };
         TextBlock::new(&context.fonts, text, &wrapped)
     })?;
     let mut stamp = RgbaImage::new(block.width(), block.height());
@@ -117,7 +123,8 @@ pub fn watermark(
         return Ok(picture);
     };
     if watermark.position == WatermarkPosition::Tile {
-        let slanted = rotate(Picture::new(stamp.into(), Format::Png), SLANT, RotateCorners::Kept, context)?;
+        let slanted =
+            rotate(Picture::new(stamp.into(), Format::Png), TILE_DEGREES, RotateCorners::Kept, context)?;
         stamp = slanted.pixels.into_rgba8();
     }
     let mut picture = picture.into_color();
@@ -130,10 +137,10 @@ pub fn watermark(
 }
 
 fn margin(frame: (u32, u32)) -> u32 {
-    (frame.0.min(frame.1) as f32 * MARGIN).round() as u32
+    (frame.0.min(frame.1) as f32 * MARGIN_SHARE).round() as u32
 }
 
-/// The top left of every copy of the mark; some copies of a tiling reach out of the frame.
+/// The top left of every copy; some copies of a tiling reach beyond the frame.
 fn positions(position: WatermarkPosition, size: (u32, u32), frame: (u32, u32)) -> Vec<(i64, i64)> {
     let margin = i64::from(margin(frame));
     let spare = |side: u32, length: u32| i64::from(side) - i64::from(length);
@@ -147,7 +154,7 @@ fn positions(position: WatermarkPosition, size: (u32, u32), frame: (u32, u32)) -
         WatermarkPosition::Center => vec![(right / 2, bottom / 2)],
         WatermarkPosition::Tile => {
             let step = |length: u32, gap: f32| (length as f32 * (1.0 + gap)).ceil().max(1.0) as i64;
-            let (across, down) = (step(size.0, GAPS.0), step(size.1, GAPS.1));
+            let (across, down) = (step(size.0, TILE_GAP_SHARES.0), step(size.1, TILE_GAP_SHARES.1));
             let rows = i64::from(frame.1) / down + 2;
             let columns = i64::from(frame.0) / across + 2;
             (0..rows)
@@ -179,7 +186,7 @@ where
             if a > 0
                 && let Some(x) = inside(left + column as i64, canvas.width())
             {
-                paint::lay(canvas.get_pixel_mut(x, y), Color::rgb(r, g, b), f32::from(a) / 255.0 * opacity);
+                paint::blend(canvas.get_pixel_mut(x, y), Color::rgb(r, g, b), f32::from(a) / 255.0 * opacity);
             }
         }
     }

@@ -1,9 +1,9 @@
-//! How much of each pixel is covered by what is about to be painted: lines, areas and glyphs are united here first,
-//! so that where they overlap nothing is painted twice.
+//! Coverage masks: how much of each pixel a drawing covers. Lines, areas and glyphs are merged in the mask first, so
+//! that overlaps are not painted twice.
 
 use image::{ImageBuffer, Pixel};
 
-use super::lay;
+use super::blend;
 use crate::picture::Sample;
 use crate::{Color, EditContext, ImagingError, PixelRect};
 
@@ -25,7 +25,7 @@ impl Point {
     }
 }
 
-/// Whole pixels, of a picture or of a layer with its own zero.
+/// A mask of whole pixels, in the coordinates of the picture or of a layer of its own.
 #[derive(Debug, Clone)]
 pub(crate) struct Coverage {
     left: i32,
@@ -36,11 +36,11 @@ pub(crate) struct Coverage {
     samples: Vec<u8>,
 }
 
-/// Rows between two whole ones at which an area's edges are looked at.
-const STEPS: usize = 8;
+/// Scanlines per pixel row, for antialiased edges of areas.
+const SCANLINES_PER_ROW: usize = 8;
 
 impl Coverage {
-    /// Room for everything from `least` to `most`, within `frame` if there is one.
+    /// An empty mask from `least` to `most`, clipped to `frame` if there is one.
     pub fn new(least: Point, most: Point, frame: Option<(u32, u32)>) -> Self {
         let (far_x, far_y) = frame.map_or((i32::MAX, i32::MAX), |(w, h)| (w as i32, h as i32));
         let near = if frame.is_some() { 0 } else { i32::MIN };
@@ -52,7 +52,7 @@ impl Coverage {
         Self { left, top, width, height, samples: vec![0; width * height] }
     }
 
-    /// Room for `points` with `reach` on all sides.
+    /// An empty mask around `points`, `reach` pixels wider on all sides.
     pub fn around(points: &[Point], reach: f32, frame: (u32, u32)) -> Self {
         let fold = |pick: fn(&Point) -> f32, keep: fn(f32, f32) -> f32, start: f32| {
             points.iter().map(pick).fold(start, keep)
@@ -69,15 +69,15 @@ impl Coverage {
         Self::new(least, most, Some(frame))
     }
 
-    /// A line with round ends; a disc if both ends are one.
-    pub fn line(&mut self, from: Point, to: Point, radius: f32) {
+    /// A line with round ends; a disc if both ends are the same point.
+    pub fn add_line(&mut self, from: Point, to: Point, radius: f32) {
         let reach = radius + 1.0;
         let (dx, dy) = (to.x - from.x, to.y - from.y);
         let length_squared = dx * dx + dy * dy;
         let (upper, lower) = (from.y.min(to.y), from.y.max(to.y));
         for row in self.rows(upper - reach, lower + reach) {
             let y = (self.top + row as i32) as f32 + 0.5;
-            // Only the part of the line that comes near this row can come near its pixels.
+            // Only the part of the line near this row can reach its pixels.
             let near =
                 |edge: f32| if dy == 0.0 { None } else { Some(((edge - from.y) / dy).clamp(0.0, 1.0)) };
             let (a, b) = (near(y - reach).unwrap_or(0.0), near(y + reach).unwrap_or(1.0));
@@ -94,8 +94,8 @@ impl Coverage {
         }
     }
 
-    /// All lines from one point to the next, and back to the first if closed.
-    pub fn path(
+    /// Lines from each point to the next, and back to the first if closed.
+    pub fn add_path(
         &mut self,
         points: &[Point],
         closed: bool,
@@ -104,18 +104,18 @@ impl Coverage {
     ) -> Result<(), ImagingError> {
         for pair in points.windows(2) {
             context.check_stopped()?;
-            self.line(pair[0], pair[1], radius);
+            self.add_line(pair[0], pair[1], radius);
         }
         match points {
-            [only] => self.line(*only, *only, radius),
-            [first, .., last] if closed => self.line(*last, *first, radius),
+            [only] => self.add_line(*only, *only, radius),
+            [first, .., last] if closed => self.add_line(*last, *first, radius),
             _ => {}
         }
         Ok(())
     }
 
-    /// The area inside of a polygon; what it goes around twice is inside as well.
-    pub fn area(&mut self, points: &[Point], context: &EditContext) -> Result<(), ImagingError> {
+    /// The inside of a polygon, by the nonzero winding rule.
+    pub fn add_area(&mut self, points: &[Point], context: &EditContext) -> Result<(), ImagingError> {
         let upper = points.iter().map(|p| p.y).fold(f32::MAX, f32::min);
         let lower = points.iter().map(|p| p.y).fold(f32::MIN, f32::max);
         let mut covered = vec![0.0f32; self.width];
@@ -123,28 +123,29 @@ impl Coverage {
         for row in self.rows(upper, lower) {
             context.check_stopped()?;
             covered.fill(0.0);
-            for step in 0..STEPS {
-                let y = (self.top + row as i32) as f32 + (step as f32 + 0.5) / STEPS as f32;
-                cross(points, y, &mut crossings);
+            for step in 0..SCANLINES_PER_ROW {
+                let y = (self.top + row as i32) as f32 + (step as f32 + 0.5) / SCANLINES_PER_ROW as f32;
+                find_crossings(points, y, &mut crossings);
                 let mut winding = 0;
                 for pair in crossings.windows(2) {
                     winding += pair[0].1;
                     if winding != 0 {
                         let left = self.left as f32;
-                        cover(&mut covered, pair[0].0 - left, pair[1].0 - left);
+                        add_span(&mut covered, pair[0].0 - left, pair[1].0 - left);
                     }
                 }
             }
             let samples = &mut self.samples[row * self.width..][..self.width];
             for (sample, covered) in samples.iter_mut().zip(&covered) {
-                *sample = (*sample).max((covered * (255.0 / STEPS as f32) + 0.5).min(255.0) as u8);
+                *sample =
+                    (*sample).max((covered * (255.0 / SCANLINES_PER_ROW as f32) + 0.5).min(255.0) as u8);
             }
         }
         Ok(())
     }
 
-    /// A glyph's own coverage. Neighbours that touch add up: joined letters show no seam.
-    pub fn glyph(&mut self, left: i32, top: i32, width: usize, samples: &[u8]) {
+    /// Adds the coverage of a glyph. Touching neighbours add up, so joined letters show no seam.
+    pub fn add_glyph(&mut self, left: i32, top: i32, width: usize, samples: &[u8]) {
         for (row, line) in samples.chunks_exact(width.max(1)).enumerate() {
             let y = i64::from(top) + row as i64 - i64::from(self.top);
             let Some(y) = usize::try_from(y).ok().filter(|y| *y < self.height) else { continue };
@@ -158,8 +159,8 @@ impl Coverage {
         }
     }
 
-    /// Paints what is covered, moved by `shift`, never beyond `within`.
-    pub fn lay<P: Pixel>(
+    /// Paints the covered pixels in one colour, moved by `shift`, only inside `within`.
+    pub fn blend<P: Pixel>(
         &self,
         canvas: &mut ImageBuffer<P, Vec<P::Subpixel>>,
         shift: (i32, i32),
@@ -181,7 +182,7 @@ impl Coverage {
                 }
                 let x = i64::from(self.left) + i64::from(shift.0) + column as i64;
                 if let Some(x) = u32::try_from(x).ok().filter(|x| (within.x..right).contains(x)) {
-                    lay(canvas.get_pixel_mut(x, y), color, f32::from(sample) * opacity);
+                    blend(canvas.get_pixel_mut(x, y), color, f32::from(sample) * opacity);
                 }
             }
         }
@@ -196,13 +197,13 @@ impl Coverage {
     }
 }
 
-/// Casts saturate, so that what lies far outside gives an empty span.
+/// Casts saturate, so a span far outside becomes empty.
 fn span(from: f32, to: f32, most: usize) -> std::ops::Range<usize> {
     (from.floor() as usize).min(most)..(to.ceil() as usize).min(most)
 }
 
-/// Where the polygon's edges cross the height `y`, from left to right, with the side they cross to.
-fn cross(points: &[Point], y: f32, crossings: &mut Vec<(f32, i32)>) {
+/// Where the edges of the polygon cross the height `y`, from left to right, each with its direction.
+fn find_crossings(points: &[Point], y: f32, crossings: &mut Vec<(f32, i32)>) {
     crossings.clear();
     let ends = points.iter().skip(1).chain(points.first());
     for (a, b) in points.iter().zip(ends) {
@@ -214,8 +215,8 @@ fn cross(points: &[Point], y: f32, crossings: &mut Vec<(f32, i32)>) {
     crossings.sort_by(|one, other| one.0.total_cmp(&other.0));
 }
 
-/// Adds the part of each pixel between `from` and `to`.
-fn cover(row: &mut [f32], from: f32, to: f32) {
+/// Adds the share of each pixel that lies between `from` and `to`.
+fn add_span(row: &mut [f32], from: f32, to: f32) {
     let (from, to) = (from.clamp(0.0, row.len() as f32), to.clamp(0.0, row.len() as f32));
     let (first, last) = (from as usize, to as usize);
     if first == last {

@@ -1,5 +1,4 @@
-//! Antialiased drawing on colour pixels of any depth: laying colour over a pixel, and the forms that edits fill
-//! or outline. What to draw where is for the ops to say.
+//! Antialiased drawing on colour pixels of any depth: blending colour into a pixel, filling and outlining shapes.
 
 mod coverage;
 
@@ -10,8 +9,8 @@ pub(super) use coverage::{Coverage, Point};
 use super::picture::Sample;
 use super::{Color, PixelRect};
 
-/// Lays `color` over a colour pixel; nothing changes where `coverage` is 0.
-pub(super) fn lay<P: Pixel>(pixel: &mut P, color: Color, coverage: f32)
+/// Blends `color` over a colour pixel; a coverage of 0 changes nothing.
+pub(super) fn blend<P: Pixel>(pixel: &mut P, color: Color, coverage: f32)
 where
     P::Subpixel: Sample,
 {
@@ -32,7 +31,7 @@ where
     }
 }
 
-/// An area with smooth edges, in pixels measured from the picture's corner.
+/// A shape with smooth edges, in pixels from the top left corner of the picture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum PaintShape {
     Rectangle { bounds: Bounds, radius: f32 },
@@ -65,7 +64,7 @@ impl Bounds {
 }
 
 impl PaintShape {
-    /// Larger by the same distance on every side; corners become rounder by as much.
+    /// Grows the shape by the same distance on every side; corner radii grow as well.
     pub fn grow(self, by: f32) -> Self {
         match self {
             Self::Rectangle { bounds, radius } => {
@@ -75,7 +74,7 @@ impl PaintShape {
         }
     }
 
-    /// How much of the pixel lies inside, 0 to 1.
+    /// The share of the pixel that lies inside, 0 to 1.
     pub fn coverage(&self, x: u32, y: u32) -> f32 {
         (0.5 - self.distance(x as f32 + 0.5, y as f32 + 0.5)).clamp(0.0, 1.0)
     }
@@ -93,7 +92,7 @@ impl PaintShape {
                 let (dx, dy) = (from_middle_x - half_width + radius, from_middle_y - half_height + radius);
                 length(dx.max(0.0), dy.max(0.0)) + dx.max(dy).min(0.0) - radius
             }
-            // A first-order estimate, exact on the edge itself, where it matters.
+            // A first-order estimate; exact on the edge, where it matters.
             Self::Ellipse { .. } => {
                 let (rx, ry) = (half_width.max(0.5), half_height.max(0.5));
                 let (nx, ny) = (from_middle_x / rx, from_middle_y / ry);
@@ -103,8 +102,8 @@ impl PaintShape {
         }
     }
 
-    /// Columns of row `y` that lie well inside and need not be looked at when only the edge is drawn.
-    pub fn hollow(&self, y: u32) -> Option<(u32, u32)> {
+    /// Columns of row `y` that lie well inside. Drawing an outline can skip them.
+    pub fn inner_columns(&self, y: u32) -> Option<(u32, u32)> {
         let (Self::Rectangle { bounds, .. } | Self::Ellipse { bounds }) = *self;
         let (top, bottom) = (y as f32, y as f32 + 1.0);
         if top < bounds.top || bottom > bounds.bottom {
@@ -126,12 +125,12 @@ impl PaintShape {
     }
 }
 
-/// Unlike `hypot` this may overflow, which no picture is large enough for, and is many times faster.
+/// Much faster than `hypot`. It could overflow, but no picture is large enough.
 fn length(x: f32, y: f32) -> f32 {
     (x * x + y * y).sqrt()
 }
 
-/// Fills a form, never beyond `within`.
+/// Fills a shape, only inside `within`.
 pub(super) fn fill<P: Pixel>(
     canvas: &mut ImageBuffer<P, Vec<P::Subpixel>>,
     form: PaintShape,
@@ -143,15 +142,15 @@ pub(super) fn fill<P: Pixel>(
 {
     for y in within.y..within.bottom().min(canvas.height()) {
         for x in within.x..within.right().min(canvas.width()) {
-            lay(canvas.get_pixel_mut(x, y), color, form.coverage(x, y) * opacity);
+            blend(canvas.get_pixel_mut(x, y), color, form.coverage(x, y) * opacity);
         }
     }
 }
 
-/// A band around a form, with a thin contrasting edge on both sides so that it reads on any background.
+/// A band around a shape, with a thin contrasting halo on both sides so that it shows on any background.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Outline {
-    /// What the band surrounds; nothing well inside of it is touched.
+    /// The shape that the band surrounds. Pixels well inside of it stay as they are.
     pub inner: PaintShape,
     pub halo: u32,
     pub thickness: u32,
@@ -161,12 +160,12 @@ pub(super) struct Outline {
 pub(super) const HALO_OPACITY: f32 = 0.55;
 
 impl Outline {
-    /// From the inner form to the outermost pixel.
+    /// The distance from the inner shape to the outermost pixel.
     pub fn reach(halo: u32, thickness: u32) -> u32 {
         2 * halo + thickness
     }
 
-    /// Draws inside `within`, the pixels of the outermost form.
+    /// Draws inside `within`, the pixels of the outermost shape.
     pub fn draw<P: Pixel>(&self, canvas: &mut ImageBuffer<P, Vec<P::Subpixel>>, within: PixelRect)
     where
         P::Subpixel: Sample,
@@ -176,7 +175,7 @@ impl Outline {
         let band = (self.inner.grow(halo), self.inner.grow(halo + thickness));
         let contrast = self.color.readable_on_top();
         for y in within.y..within.bottom().min(canvas.height()) {
-            let (skip_from, skip_to) = self.inner.hollow(y).unwrap_or((0, 0));
+            let (skip_from, skip_to) = self.inner.inner_columns(y).unwrap_or((0, 0));
             let right = within.right().min(canvas.width());
             for x in (within.x..right.min(skip_from.max(within.x))).chain(skip_to.max(within.x)..right) {
                 let outside = outermost.coverage(x, y);
@@ -185,9 +184,9 @@ impl Outline {
                 }
                 let pixel = canvas.get_pixel_mut(x, y);
                 if self.halo > 0 {
-                    lay(pixel, contrast, outside * (1.0 - self.inner.coverage(x, y)) * HALO_OPACITY);
+                    blend(pixel, contrast, outside * (1.0 - self.inner.coverage(x, y)) * HALO_OPACITY);
                 }
-                lay(pixel, self.color, band.1.coverage(x, y) * (1.0 - band.0.coverage(x, y)));
+                blend(pixel, self.color, band.1.coverage(x, y) * (1.0 - band.0.coverage(x, y)));
             }
         }
     }
@@ -200,14 +199,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colour_over_transparency_takes_its_own_hue() {
+    fn colour_blended_over_transparency_keeps_its_hue() {
         let mut pixel = Rgba([200u8, 0, 0, 0]);
-        lay(&mut pixel, Color::rgb(0, 0, 255), 0.5);
+        blend(&mut pixel, Color::rgb(0, 0, 255), 0.5);
         assert_eq!(pixel.0, [0, 0, 255, 128]);
         let mut pixel = Rgb([100u8, 100, 100]);
-        lay(&mut pixel, Color::WHITE, 0.0);
+        blend(&mut pixel, Color::WHITE, 0.0);
         assert_eq!(pixel.0, [100, 100, 100]);
-        lay(&mut pixel, Color::RED, 1.0);
+        blend(&mut pixel, Color::RED, 1.0);
         assert_eq!(pixel.0, [255, 0, 0]);
     }
 

@@ -1,4 +1,4 @@
-//! Filters and adjustments: what can be measured of how they look, and that they stay within their part.
+//! Filters and adjustments: measurable effects, and no change outside their region.
 
 use image::{DynamicImage, ImageBuffer, Luma, LumaA, Rgb, RgbImage, Rgba, RgbaImage};
 use proptest::prelude::*;
@@ -55,7 +55,7 @@ fn spread(picture: &Picture) -> f64 {
     (sum / f64::from(pixels.width() * pixels.height())).sqrt()
 }
 
-/// How much neighbours differ.
+/// Mean difference between neighbours.
 fn roughness(picture: &Picture) -> f64 {
     let pixels = picture.pixels().to_luma8();
     let pairs = pixels.rows().flat_map(|row| {
@@ -71,7 +71,7 @@ fn colorfulness(picture: &Picture) -> f64 {
 }
 
 #[test]
-fn filters_of_colour_leave_alpha() {
+fn colour_filters_leave_alpha() {
     assert_eq!(seen(&filtered(one([255, 0, 10, 77]), Filter::Invert)), [0, 255, 245, 77]);
     let [r, g, b, a] = seen(&filtered(one([0, 200, 0, 77]), Filter::Grayscale));
     assert!(r == g && g == b && (120..170).contains(&g) && a == 77);
@@ -84,7 +84,7 @@ fn filters_of_colour_leave_alpha() {
 }
 
 #[test]
-fn grayscale_is_luma_in_a_part_as_in_the_whole() {
+fn grayscale_is_the_same_in_a_region_and_in_the_whole() {
     let part = FilterSettings { region: Some(Region::FULL), ..Filter::Grayscale.into() };
     let (whole, part) = (filtered(photo(), Filter::Grayscale), filtered(photo(), part));
     assert!(!whole.pixels().color().has_color() && part.pixels().color().has_color());
@@ -129,7 +129,7 @@ fn each_filter_does_what_its_name_says() {
 }
 
 #[test]
-fn grain_is_the_same_every_time_and_neither_darkens_nor_brightens() {
+fn grain_is_deterministic_and_keeps_mean_brightness() {
     let flat = || png(RgbImage::from_pixel(512, 512, Rgb([120, 130, 140])));
     let grainy = filtered(flat(), Filter::Grain);
     assert_eq!(grainy.pixels(), filtered(flat(), Filter::Grain).pixels());
@@ -156,7 +156,7 @@ fn hidden_colours_do_not_bleed() {
 }
 
 #[test]
-fn every_wish_moves_what_it_names() {
+fn every_adjustment_changes_what_it_names() {
     let none = Adjustment::default();
     let before = photo();
     let with = |adjustment| adjusted(photo(), adjustment);
@@ -191,7 +191,7 @@ fn every_wish_moves_what_it_names() {
 }
 
 #[test]
-fn warmth_tints_gray_and_keeps_it_as_bright() {
+fn warmth_tints_gray_and_keeps_its_brightness() {
     for (warmth, warmer) in [(60.0, true), (-60.0, false)] {
         let [r, g, b, _] =
             seen(&adjusted(one([128, 128, 128, 255]), Adjustment { warmth, ..Default::default() }));
@@ -202,7 +202,7 @@ fn warmth_tints_gray_and_keeps_it_as_bright() {
 }
 
 #[test]
-fn light_never_turns_one_hue_into_another() {
+fn adjustments_of_light_keep_hues() {
     let hue = |[r, g, b, _]: [u8; 4]| {
         let (r, g, b) = (f64::from(r), f64::from(g), f64::from(b));
         (3f64.sqrt() * (g - b)).atan2(2.0 * r - g - b).to_degrees()
@@ -223,7 +223,7 @@ fn light_never_turns_one_hue_into_another() {
 }
 
 #[test]
-fn auto_levels_fill_the_range_without_a_cast() {
+fn auto_levels_fill_the_range_without_a_colour_cast() {
     let dull = png(RgbImage::from_fn(256, 64, |x, _| Rgb([(60 + x / 3) as u8; 3])));
     let done = adjusted(dull, Adjustment { auto_levels: true, ..Default::default() });
     let done = grays(&done);
@@ -241,7 +241,7 @@ fn auto_levels_fill_the_range_without_a_cast() {
 }
 
 #[test]
-fn sixteen_bits_stay_sixteen_and_smooth() {
+fn pictures_of_16_bits_stay_16_bits_and_smooth() {
     let deep = ImageBuffer::from_fn(4096, 2, |x, _| Rgb([(x * 16) as u16, (x * 15) as u16, (x * 14) as u16]));
     let done = adjusted(png(deep), Adjustment { brightness: 50.0, contrast: 20.0, ..Default::default() });
     let row: Vec<_> =
@@ -254,7 +254,7 @@ fn sixteen_bits_stay_sixteen_and_smooth() {
 }
 
 #[test]
-fn senseless_amounts_are_refused() {
+fn amounts_out_of_range_are_refused() {
     for strength in [0.0, -1.0, 101.0, f64::NAN] {
         let error = filter(
             photo(),
@@ -269,7 +269,7 @@ fn senseless_amounts_are_refused() {
     }
 }
 
-/// A picture of one of all the kinds there are, with something in it.
+/// A picture of any pixel kind, with some content.
 pub fn any_picture() -> impl Strategy<Value = Picture> {
     (0..8u32, 1..40u32, 1..40u32, any::<u32>()).prop_map(|(kind, width, height, seed)| {
         let value = |x: u32, y: u32, channel: u32| {
@@ -303,7 +303,7 @@ pub fn any_region() -> impl Strategy<Value = Region> {
 
 proptest! {
     #[test]
-    fn nothing_outside_the_part_changes_and_alpha_never_does(
+    fn nothing_outside_the_region_changes_and_alpha_never_does(
         picture in any_picture(), region in any_region(), kind in 0..14usize, amount in 1.0..100.0f64,
     ) {
         let done = match Filter::ALL.get(kind) {

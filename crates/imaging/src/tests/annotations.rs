@@ -1,4 +1,4 @@
-//! Annotations and watermarks read on any picture, stay where they belong, and leave the rest alone.
+//! Annotations and watermarks are readable on any picture, stay in place, and leave the rest alone.
 
 use image::{DynamicImage, GenericImageView as _, Rgb, RgbImage, Rgba, RgbaImage};
 use proptest::prelude::*;
@@ -35,7 +35,7 @@ fn on(before: &DynamicImage, annotations: &[Annotation]) -> Picture {
     annotate(Picture::new(before.clone(), Format::Png), annotations, &EditContext::default()).unwrap()
 }
 
-/// The smallest rectangle around all pixels that changed: left, top, right, bottom.
+/// The smallest rectangle around all changed pixels: left, top, right, bottom.
 fn extent(touched: &[(u32, u32)]) -> (u32, u32, u32, u32) {
     touched.iter().fold((u32::MAX, u32::MAX, 0, 0), |(l, t, r, b), &(x, y)| {
         (l.min(x), t.min(y), r.max(x + 1), b.max(y + 1))
@@ -43,7 +43,7 @@ fn extent(touched: &[(u32, u32)]) -> (u32, u32, u32, u32) {
 }
 
 #[test]
-fn an_arrow_goes_from_its_start_to_its_tip_and_no_further() {
+fn an_arrow_reaches_from_start_to_tip() {
     let before = noise(400, 400);
     let after = on(&before, &[path(LineKind::Arrow, &[(200.0, 500.0), (800.0, 500.0)])]);
     let (left, top, right, bottom) = extent(&changed(&before, &after));
@@ -70,7 +70,7 @@ fn a_filled_polygon_tints_its_inside_only() {
 }
 
 #[test]
-fn a_pins_tip_is_on_its_spot_and_its_body_inside_the_frame() {
+fn a_pin_points_at_its_position_with_its_body_inside_the_frame() {
     let before = noise(300, 300);
     for (x, y) in [(500.0, 500.0), (0.0, 0.0), (1000.0, 0.0), (0.0, 1000.0), (1000.0, 1000.0), (500.0, 0.0)] {
         let after = on(&before, &[pin(x, y)]);
@@ -97,7 +97,7 @@ fn text_in_a_region_stays_in_it() {
 }
 
 #[test]
-fn text_reads_on_white_and_on_black() {
+fn text_is_readable_on_white_and_on_black() {
     for shade in [0, 255] {
         let before = DynamicImage::from(RgbImage::from_pixel(300, 200, Rgb([shade; 3])));
         let after = on(
@@ -114,7 +114,7 @@ fn text_reads_on_white_and_on_black() {
 }
 
 #[test]
-fn everything_draws_on_gray_deep_and_transparent_pictures() {
+fn annotations_draw_on_gray_16_bit_and_transparent_pictures() {
     for pixels in [
         DynamicImage::new_luma8(120, 90),
         DynamicImage::new_luma_a8(120, 90),
@@ -147,7 +147,7 @@ fn text_mark() -> WatermarkContent {
 }
 
 #[test]
-fn a_watermark_is_in_its_corner_with_a_margin_and_as_wide_as_asked_for() {
+fn a_watermark_is_in_its_corner_with_margin_and_requested_width() {
     let before = noise(400, 300);
     for (position, (left, top)) in [
         (WatermarkPosition::TopLeft, (true, true)),
@@ -165,7 +165,7 @@ fn a_watermark_is_in_its_corner_with_a_margin_and_as_wide_as_asked_for() {
 }
 
 #[test]
-fn a_tiled_watermark_reaches_every_part_of_the_picture() {
+fn a_tiled_watermark_covers_every_part_of_the_picture() {
     let before = noise(400, 300);
     let touched = changed(&before, &signed(&before, text_mark(), WatermarkPosition::Tile));
     for (column, row) in [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1), (0, 2), (1, 2), (2, 2)] {
@@ -176,7 +176,7 @@ fn a_tiled_watermark_reaches_every_part_of_the_picture() {
 }
 
 #[test]
-fn a_picture_as_a_mark_keeps_its_transparency() {
+fn a_picture_watermark_keeps_its_transparency() {
     let mut logo = RgbaImage::from_pixel(50, 50, Rgba([0, 255, 0, 255]));
     (0..50).for_each(|x| (0..25).for_each(|y| logo.put_pixel(x, y, Rgba([0, 255, 0, 0]))));
     let content =

@@ -1,4 +1,4 @@
-//! Whatever variant of its format a file is, it shows the same colours, and what is made of it follows its kind.
+//! Every variant of a format decodes to the same colours, and output formats follow the source.
 
 use image::{DynamicImage, Rgb, RgbImage};
 use libjpeg_turbo_rs::{ColorSpace, Encoder, PixelFormat};
@@ -13,7 +13,7 @@ fn open(bytes: &[u8]) -> Picture {
     decode(bytes, &EditContext::default()).unwrap()
 }
 
-/// Red, green, blue and cream, a quarter each; the colours every file in `made` shows.
+/// Red, green, blue and cream, a quarter each: the colours of every file in `made`.
 const QUARTERS: [(u32, u32, [u8; 3]); 4] =
     [(12, 8, [200, 40, 40]), (36, 8, [40, 160, 60]), (12, 24, [40, 70, 190]), (36, 24, [225, 220, 210])];
 
@@ -49,7 +49,7 @@ fn every_variant_shows_the_same_colours() {
 }
 
 #[test]
-fn ycck_is_not_shown_inverted() {
+fn ycck_is_not_decoded_inverted() {
     // Stored as Adobe does: 255 is no ink.
     let inks: Vec<u8> = open(&read("made/interlaced.png"))
         .pixels()
@@ -67,7 +67,7 @@ fn ycck_is_not_shown_inverted() {
 }
 
 #[test]
-fn rare_variants_open_or_are_refused_with_a_way_out() {
+fn rare_variants_decode_or_are_refused_with_advice() {
     for name in ["made/palette.tif", "made/float_gray.tif"] {
         match decode(&read(name), &EditContext::default()) {
             Ok(picture) => assert_eq!(picture.width(), 48, "{name}"),
@@ -119,7 +119,7 @@ fn a_lossless_graphic_does_not_become_a_jpeg() {
 }
 
 #[test]
-fn gray_stays_gray_and_deep_stays_deep() {
+fn gray_stays_gray_and_16_bit_stays_16_bit() {
     for (name, color) in [
         ("photo_page.png", image::ColorType::L8),
         ("png_16bit_gray_trns.png", image::ColorType::La16),
@@ -133,7 +133,7 @@ fn gray_stays_gray_and_deep_stays_deep() {
 
 #[cfg(feature = "heic")]
 #[test]
-fn an_iphone_photo_is_upright_and_keeps_its_wide_colours() {
+fn an_iphone_photo_is_upright_and_keeps_its_wide_gamut() {
     let arrow = open(&read("photo_arrow.heic"));
     assert_eq!((arrow.width(), arrow.height()), (3024, 4032));
     let profile = arrow.icc.as_deref().and_then(color_profile::name);
@@ -145,7 +145,7 @@ fn an_iphone_photo_is_upright_and_keeps_its_wide_colours() {
 
 #[cfg(feature = "heic")]
 #[test]
-fn a_heic_photo_over_the_limit_is_refused_before_it_is_decoded() {
+fn a_heic_photo_over_the_limit_is_refused_before_decoding() {
     let context =
         EditContext::new(Limits { max_pixels: 12_000_000, ..Limits::default() }, StopFlag::default());
     assert!(matches!(decode(&read("photo_arrow.heic"), &context), Err(ImagingError::TooLarge { .. })));
@@ -153,7 +153,7 @@ fn a_heic_photo_over_the_limit_is_refused_before_it_is_decoded() {
 
 #[cfg(feature = "heic")]
 #[test]
-fn a_bent_heic_photo_never_panics() {
+fn a_corrupted_heic_photo_never_panics() {
     let file = read("bad_corrupted.heic");
     for at in (0..file.len()).step_by(97) {
         let mut bent = file.clone();
@@ -164,7 +164,7 @@ fn a_bent_heic_photo_never_panics() {
 }
 
 #[test]
-fn a_refused_format_says_what_to_do_instead() {
+fn an_unsupported_format_error_says_what_to_do_instead() {
     let error = decode(&read("photo.avif"), &EditContext::default()).unwrap_err().to_string();
     assert!(
         error.contains("AVIF") && error.contains("as a photo") && error.contains("JPEG or PNG"),
@@ -172,7 +172,7 @@ fn a_refused_format_says_what_to_do_instead() {
     );
 }
 
-/// How sRGB shows a sample of a gray profile with this gamma.
+/// The sRGB value of a sample of a gray profile with this gamma.
 fn as_srgb(sample: u8, gamma: f64) -> u8 {
     let linear = (f64::from(sample) / 255.0).powf(gamma);
     let v = if linear <= 0.003_130_8 { linear * 12.92 } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 };
@@ -180,7 +180,7 @@ fn as_srgb(sample: u8, gamma: f64) -> u8 {
 }
 
 #[test]
-fn grays_keep_their_brightness_when_their_profile_no_longer_fits() {
+fn grays_keep_their_brightness_when_their_profile_is_dropped() {
     let profile = ColorProfile::new_gray_with_gamma(1.0).encode().unwrap();
     let gray = image::GrayImage::from_fn(16, 1, |x, _| image::Luma([x as u8 * 16]));
     let picture = Picture::new(gray.clone().into(), Format::Png).with_icc(Some(profile));
@@ -198,7 +198,7 @@ fn grays_keep_their_brightness_when_their_profile_no_longer_fits() {
 }
 
 #[test]
-fn a_photo_made_gray_is_as_bright_as_its_profile_said() {
+fn a_grayscale_photo_keeps_the_brightness_of_its_profile() {
     let profile = ColorProfile::new_pro_photo_rgb().encode().unwrap();
     let gray = image::GrayImage::from_pixel(4, 4, image::Luma([100]));
     let picture = Picture::new(gray.into(), Format::Png).with_icc(Some(profile));

@@ -1,4 +1,4 @@
-//! Conversions keep what they can, and say what they could not.
+//! Conversions keep what they can and report what is lost.
 
 use image::{Rgba, RgbaImage};
 
@@ -20,7 +20,7 @@ fn open(bytes: &[u8]) -> Picture {
     decode(bytes, &EditContext::default()).unwrap()
 }
 
-/// Mean difference of all channels, 0 to 255.
+/// Mean difference over all channels, 0 to 255.
 fn difference(a: &Picture, b: &Picture) -> f64 {
     let (a, b) = (a.pixels().to_rgba8(), b.pixels().to_rgba8());
     assert_eq!(a.dimensions(), b.dimensions());
@@ -29,10 +29,10 @@ fn difference(a: &Picture, b: &Picture) -> f64 {
 }
 
 #[test]
-fn every_file_becomes_every_format_or_is_refused() {
+fn every_file_converts_to_every_format_or_is_refused() {
     let manifest = String::from_utf8(read("manifest.tsv")).unwrap();
     for name in manifest.lines().skip(1).filter_map(|line| line.split('\t').next()) {
-        // The large ones prove nothing more here and take long without optimisation.
+        // Large files prove nothing more here and are slow without optimisation.
         let small = !name.starts_with("wide_") && !name.starts_with("exif_") && name != "photo_arrow.heic";
         let opens = decode(&read(name), &EditContext::default()).is_ok();
         for target in
@@ -62,7 +62,7 @@ fn every_file_becomes_every_format_or_is_refused() {
                         assert_eq!((back.width, back.height), (before.width, before.height), "{name}");
                         decode(&made.bytes, &EditContext::default()).unwrap();
                     }
-                    // Wider than WebP can be.
+                    // Wider than WebP allows.
                     Err(ImagingError::BadArgument(_)) => assert!(name.starts_with("wide_"), "{name}"),
                     Err(error) => assert!(!opens, "{name} to {target:?}: {error:?}"),
                 }
@@ -72,7 +72,7 @@ fn every_file_becomes_every_format_or_is_refused() {
 }
 
 #[test]
-fn the_picture_looks_the_same_in_every_format() {
+fn a_converted_picture_looks_the_same_in_every_format() {
     let source = open(&read("photo_chelsea.png"));
     for (target, most) in [
         (ConversionFormat::Jpeg, 4.0),
@@ -89,7 +89,7 @@ fn the_picture_looks_the_same_in_every_format() {
 }
 
 #[test]
-fn a_file_gets_under_its_limit_and_says_how() {
+fn a_file_gets_under_its_size_limit_and_notes_how() {
     for (name, target, kb) in [
         ("photo_astronaut.png", ConversionFormat::Jpeg, 40),
         ("photo_astronaut.png", ConversionFormat::Jpeg, 4),
@@ -102,7 +102,7 @@ fn a_file_gets_under_its_limit_and_says_how() {
         assert!(made.bytes.len() as u64 <= kb * 1000, "{name} {target:?} {kb}: {}", made.bytes.len());
         assert!(
             made.bytes.len() as u64 > kb * 600,
-            "the room is used: {name} {target:?} {}",
+            "the size limit is used: {name} {target:?} {}",
             made.bytes.len()
         );
         assert!(note.contains("Quality") || note.contains("Scaled down"), "{note}");
@@ -117,14 +117,14 @@ fn a_file_gets_under_its_limit_and_says_how() {
 }
 
 #[test]
-fn an_impossible_limit_is_refused_with_a_way_out() {
+fn an_impossible_size_limit_is_refused_with_advice() {
     let wanted = Conversion { max_bytes: Some(60), ..to(ConversionFormat::Jpeg) };
     let error = convert(&read("photo_flower.jpg"), &wanted, &EditContext::default()).unwrap_err().to_string();
     assert!(error.contains("max_kb") && error.contains("Allow more"), "{error}");
 }
 
 #[test]
-fn quality_is_heeded() {
+fn the_requested_quality_is_used() {
     let size = |quality, target| {
         converted("photo_chelsea.png", Conversion { quality: Some(quality), ..to(target) }).0.bytes.len()
     };
@@ -150,8 +150,8 @@ fn transparency_becomes_white_in_a_jpeg_and_stays_elsewhere() {
 }
 
 #[test]
-fn stripping_a_file_of_its_own_format_leaves_its_pixels_alone() {
-    let tells = |bytes: &[u8], word: &[u8]| bytes.windows(word.len()).any(|w| w == word);
+fn stripping_metadata_does_not_change_pixels() {
+    let contains = |bytes: &[u8], word: &[u8]| bytes.windows(word.len()).any(|w| w == word);
     for (name, target) in [
         ("exif_landscape_1.jpg", ConversionFormat::Jpeg),
         ("jpeg_exif_gps.jpg", ConversionFormat::Jpeg),
@@ -170,13 +170,13 @@ fn stripping_a_file_of_its_own_format_leaves_its_pixels_alone() {
         assert!(before.pixels() == after.pixels() && before.icc == after.icc, "{name}");
         assert_eq!(probe(&made.bytes).unwrap().animated, probe(&read(name)).unwrap().animated, "{name}");
         for word in [&b"Exif\0\0"[..], b"eXIf", b"EXIF", b"http://ns.adobe.com/xap", b"MPF\0"] {
-            assert!(!tells(&made.bytes, word), "{name} leaks {}", String::from_utf8_lossy(word));
+            assert!(!contains(&made.bytes, word), "{name} leaks {}", String::from_utf8_lossy(word));
         }
     }
 }
 
 #[test]
-fn a_turned_photo_is_stripped_by_turning_its_pixels() {
+fn stripping_a_rotated_photo_rotates_its_pixels() {
     let (made, _) = converted("exif_landscape_6.jpg", to(ConversionFormat::Jpeg));
     let upright = open(&made.bytes);
     assert_eq!((upright.width(), upright.height()), (1800, 1200));
@@ -184,7 +184,7 @@ fn a_turned_photo_is_stripped_by_turning_its_pixels() {
 }
 
 #[test]
-fn kept_metadata_tells_the_truth_and_warns_of_the_place() {
+fn kept_metadata_is_corrected_and_a_gps_position_is_noted() {
     for (name, gps) in [("jpeg_exif_gps.jpg", true), ("exif_landscape_6.jpg", false)] {
         for target in [ConversionFormat::Png, ConversionFormat::WebP, ConversionFormat::Jpeg] {
             let wanted = Conversion { metadata: MetadataPolicy::Keep, quality: None, ..to(target) };
@@ -203,7 +203,7 @@ fn kept_metadata_tells_the_truth_and_warns_of_the_place() {
 }
 
 #[test]
-fn what_is_lost_is_said() {
+fn losses_are_noted() {
     let said = |name: &str, target| converted(name, to(target)).1;
     assert!(said("anim.gif", ConversionFormat::Png).contains("first frame"));
     assert!(said("made/deep.png", ConversionFormat::Jpeg).contains("16 bits"));
@@ -217,7 +217,7 @@ fn a_picture_of_few_colours_is_exact_as_a_gif() {
 }
 
 #[test]
-fn wide_colours_become_ordinary_ones_where_no_profile_fits() {
+fn wide_gamut_is_converted_to_srgb_for_formats_without_profile() {
     let profile = moxcms::ColorProfile::new_display_p3().encode().unwrap();
     let pixels = image::RgbImage::from_pixel(4, 4, image::Rgb([128, 100, 60]));
     let png = encode(&Picture::new(pixels.into(), Format::Png).with_icc(Some(profile))).unwrap();

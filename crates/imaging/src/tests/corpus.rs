@@ -1,4 +1,4 @@
-//! What must come of every file in tests/images.
+//! The expected result for every file in tests/images.
 
 use image::DynamicImage;
 use image::imageops::FilterType;
@@ -48,7 +48,7 @@ const FILES: [(&str, Expect); 31] = [
     ("bad_corrupted.heic", Damaged),
     ("bad_truncated.jpg", MayOpen),
     ("bad_truncated.png", Damaged),
-    // Its first chunk is no header at all, so nothing in it is believed, not even the absurd size.
+    // Its first chunk is not a header, so nothing in it is used, not even the absurd size.
     ("bad_header_size.png", Damaged),
     ("bad_zero_width.gif", Damaged),
     ("bomb.gif", TooLarge),
@@ -58,7 +58,7 @@ const FILES: [(&str, Expect); 31] = [
 ];
 
 #[test]
-fn every_file_gives_what_the_manifest_expects() {
+fn every_file_gives_the_expected_result() {
     let manifest = String::from_utf8(read("manifest.tsv")).unwrap();
     let listed: Vec<_> = manifest.lines().skip(1).filter_map(|line| line.split('\t').next()).collect();
     assert_eq!(listed.len(), FILES.len(), "each file of the manifest has an expectation");
@@ -85,7 +85,7 @@ fn every_file_gives_what_the_manifest_expects() {
 }
 
 #[test]
-fn formats_that_cannot_be_edited_are_still_measured() {
+fn formats_that_cannot_be_edited_can_be_probed() {
     let arrow = probe(&read("photo_arrow.heic")).unwrap();
     assert_eq!((arrow.format, arrow.width, arrow.height), (Format::Heic, 3024, 4032));
     let avif = probe(&read("photo.avif")).unwrap();
@@ -93,7 +93,7 @@ fn formats_that_cannot_be_edited_are_still_measured() {
     assert!(!Format::Avif.is_editable() && Format::Jpeg.is_editable());
 }
 
-/// How far two pictures are apart once both are small, 0 to 255.
+/// Mean difference of two pictures at a small size, 0 to 255.
 fn difference(a: &DynamicImage, b: &DynamicImage) -> f64 {
     let small = |p: &DynamicImage| p.resize_exact(48, 32, FilterType::Triangle).to_rgb8();
     let (a, b) = (small(a), small(b));
@@ -140,7 +140,7 @@ fn the_orientation_of_webp_png_and_tiff_is_applied_too() {
 }
 
 #[test]
-fn cmyk_is_shown_in_natural_colours() {
+fn cmyk_decodes_to_natural_colours() {
     let picture = open("jpeg_cmyk.jpg");
     let small = picture.pixels().resize_exact(4, 4, FilterType::Triangle).to_rgb8();
     // As Pillow shows it: a dark red form on black. Inverted it would be cyan on white.
@@ -198,7 +198,7 @@ fn every_file_goes_through_every_edit() {
         ("invert", Box::new(|p| filter(p, Filter::Invert, &limits))),
     ];
     for (name, expect) in FILES {
-        // The large ones prove nothing more here and take long without optimisation.
+        // Large files prove nothing more here and are slow without optimisation.
         if !matches!(expect, Opens(..))
             || name.starts_with("wide_")
             || name.starts_with("exif_")
@@ -212,13 +212,13 @@ fn every_file_goes_through_every_edit() {
             let back = probe(&encoded.bytes).unwrap_or_else(|error| panic!("{name} {edit}: {error:?}"));
             assert_eq!((back.width, back.height), (edited.width(), edited.height()), "{name} {edit}");
             assert_eq!((back.format.mime(), back.format.extension()), (encoded.mime, encoded.extension));
-            assert_eq!(back.format, edited.target(), "{name} {edit}");
+            assert_eq!(back.format, edited.output_format(), "{name} {edit}");
         }
     }
 }
 
 #[test]
-fn the_output_format_follows_the_purpose() {
+fn the_output_format_follows_the_source() {
     for (name, format) in [
         ("photo_rocket.jpg", Format::Jpeg),
         ("jpeg_gray.jpg", Format::Jpeg),

@@ -1,5 +1,5 @@
-//! What drawing looks like, held against small pictures of it. To make them anew after a wanted change: set
-//! `GOLDEN=write`, run these tests, and look at what they wrote.
+//! Golden images of everything drawn. To write them anew after an intended change: set `GOLDEN=write`, run these
+//! tests, and look at the new images.
 
 use std::path::PathBuf;
 
@@ -9,9 +9,9 @@ use super::read;
 use crate::ops::*;
 use crate::*;
 
-/// Mean difference of a sample that is not yet visible, and how many pixels may differ plainly.
-const MEAN: f64 = 1.0;
-const PLAIN: usize = 40;
+/// Allowed mean difference of a sample, and allowed number of plainly different pixels.
+const MAX_MEAN_DIFFERENCE: f64 = 1.0;
+const MAX_DIFFERENT_PIXELS: usize = 40;
 
 fn photo(name: &str) -> Picture {
     let context = EditContext::default();
@@ -33,7 +33,10 @@ fn looks_like(name: &str, picture: &Picture) {
     let off: Vec<_> = wanted.iter().zip(pixels.iter()).map(|(a, b)| a.abs_diff(*b)).collect();
     let mean = off.iter().map(|off| f64::from(*off)).sum::<f64>() / off.len() as f64;
     let plain = off.chunks(3).filter(|pixel| pixel.iter().any(|off| *off > 48)).count();
-    assert!(mean <= MEAN && plain <= PLAIN, "{name} differs: {mean} on average, {plain} pixels plainly");
+    assert!(
+        mean <= MAX_MEAN_DIFFERENCE && plain <= MAX_DIFFERENT_PIXELS,
+        "{name} differs: {mean} on average, {plain} pixels plainly"
+    );
 }
 
 fn spot(x: f64, y: f64) -> RelativePoint {

@@ -1,4 +1,4 @@
-//! Highlights touch their outline and their label, and nothing else, wherever they lie.
+//! Highlights change their outline and their label, and nothing else.
 
 use image::{DynamicImage, Rgb, RgbImage};
 use proptest::prelude::*;
@@ -45,7 +45,7 @@ fn an_outline_surrounds_its_region_and_leaves_it_alone() {
 }
 
 #[test]
-fn the_outline_has_the_colour_asked_for_on_every_side() {
+fn the_outline_has_the_requested_colour_on_every_side() {
     let before = noise(400, 300);
     let mark = Highlight {
         color: Color::parse("lime").unwrap(),
@@ -90,7 +90,7 @@ fn a_spotlight_darkens_everything_else() {
 }
 
 #[test]
-fn colour_can_be_drawn_on_gray_and_deep_pictures() {
+fn colour_can_be_drawn_on_gray_and_16_bit_pictures() {
     for pixels in [
         DynamicImage::new_luma8(90, 90),
         DynamicImage::new_luma_a8(90, 90),
@@ -116,7 +116,7 @@ fn arguments_out_of_range_are_refused() {
 }
 
 #[test]
-fn a_highlight_reads_from_json_with_sensible_defaults() {
+fn a_highlight_deserializes_with_defaults() {
     let json = r#"{"left":1,"top":2,"right":300,"bottom":400,"label":"eagle","shape":"ellipse"}"#;
     let mark: Highlight = serde_json::from_str(json).unwrap();
     assert_eq!((mark.shape, mark.color, mark.thickness), (HighlightShape::Ellipse, Color::RED, None));
@@ -125,7 +125,7 @@ fn a_highlight_reads_from_json_with_sensible_defaults() {
 }
 
 #[test]
-fn numbers_stand_in_round_plates_on_the_outline_and_before_labels() {
+fn numbers_are_in_round_plates_or_before_labels() {
     let before = noise(600, 400);
     let mark = |number, label: Option<&str>| Highlight {
         number: Some(number),
@@ -151,7 +151,7 @@ fn numbers_stand_in_round_plates_on_the_outline_and_before_labels() {
 }
 
 #[test]
-fn a_right_to_left_label_is_whole_wherever_its_region_is() {
+fn a_right_to_left_label_is_complete_for_any_region() {
     let before = DynamicImage::from(RgbImage::from_pixel(300, 200, Rgb([90, 120, 90])));
     let whites = |left: f64, top: f64| {
         let mark = Highlight {
@@ -170,7 +170,7 @@ fn a_right_to_left_label_is_whole_wherever_its_region_is() {
 }
 
 #[test]
-fn the_dark_around_a_spotlight_has_no_seams_in_any_depth() {
+fn the_surroundings_of_a_spotlight_have_no_seams_at_any_depth() {
     for before in [
         DynamicImage::from(RgbImage::from_pixel(120, 80, Rgb([200, 100, 50]))),
         DynamicImage::from(RgbImage::from_pixel(120, 80, Rgb([200, 100, 50]))).into_rgba8().into(),
@@ -197,7 +197,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn any_region_on_any_size_stays_within_its_outline_and_label(
+    fn a_highlight_changes_only_its_outline_and_label(
         width in 1..160u32, height in 1..160u32,
         l in 0.0..999.0f64, t in 0.0..999.0f64, w in 0.001..1000.0f64, h in 0.001..1000.0f64,
         label in proptest::option::of(".{0,30}"),
@@ -209,7 +209,8 @@ proptest! {
         let plain = Highlight { label: None, ..mark.clone() };
         let picture = || Picture::new(before.clone(), Format::Png);
 
-        // The outline alone: at most its reach beyond the region (or beyond where the frame pushed it).
+        // Without a label: changes stay within the reach of the outline around the region (or around where the frame
+        // moved it).
         let outlined = highlight(picture(), &[plain], &EditContext::default()).unwrap();
         let shorter = f64::from(width.min(height));
         let reach = (thickness.unwrap_or(7.0) * shorter / 1000.0).round().max(2.0) * 1.5 + 2.0;
@@ -223,7 +224,7 @@ proptest! {
             prop_assert!(depth <= 2.0 * reach, "inside at {x},{y}");
         }
 
-        // With a label, everything more that changed fits one plate no taller than its text needs.
+        // With a label: all other changes fit one plate that is no taller than its text needs.
         let labelled = highlight(picture(), &[mark], &EditContext::default()).unwrap();
         let plate = changed(outlined.pixels(), &labelled);
         if let (Some(top), Some(bottom)) = (plate.iter().map(|p| p.1).min(), plate.iter().map(|p| p.1).max()) {

@@ -1,15 +1,15 @@
-//! What is told of a picture is true of it.
+//! The facts reported about a picture are true.
 
 use super::read;
 use crate::info::{Brightness, Info, Sharpness, info};
 use crate::*;
 
-fn told(name: &str) -> Info {
+fn info_of(name: &str) -> Info {
     info(&read(name), &EditContext::default()).unwrap_or_else(|error| panic!("{name}: {error:?}"))
 }
 
 #[test]
-fn every_file_is_told_about_or_refused_as_when_opened() {
+fn every_file_has_info_or_the_same_error_as_decoding() {
     let manifest = String::from_utf8(read("manifest.tsv")).unwrap();
     for name in manifest.lines().skip(1).filter_map(|line| line.split('\t').next()) {
         let opened = decode(&read(name), &EditContext::default());
@@ -24,23 +24,23 @@ fn every_file_is_told_about_or_refused_as_when_opened() {
                 assert!(pixels.palette.len() <= 5 && !pixels.palette.is_empty(), "{name}");
             }
             (Ok(info), Err(ImagingError::NotEditableYet { .. })) => assert!(info.pixels.is_none(), "{name}"),
-            (Err(told), Err(opened)) => assert_eq!(told, opened, "{name}"),
+            (Err(info_of), Err(opened)) => assert_eq!(info_of, opened, "{name}"),
             (info, opened) => panic!("{name}: {info:?} {:?}", opened.map(|p| p.width())),
         }
     }
 }
 
 #[test]
-fn a_position_is_noticed_and_never_told() {
-    let camera = told("jpeg_exif_gps.jpg").camera.unwrap();
+fn a_gps_position_is_reported_but_never_returned() {
+    let camera = info_of("jpeg_exif_gps.jpg").camera.unwrap();
     assert!(camera.position);
-    assert!(told("photo_rocket.jpg").camera.is_none_or(|camera| !camera.position));
+    assert!(info_of("photo_rocket.jpg").camera.is_none_or(|camera| !camera.position));
 }
 
 #[cfg(feature = "heic")]
 #[test]
-fn an_iphone_says_what_it_noted() {
-    let info = told("photo_arrow.heic");
+fn camera_details_of_an_iphone_photo_are_read() {
+    let info = info_of("photo_arrow.heic");
     let camera = info.camera.unwrap();
     assert!(camera.camera.as_deref().is_some_and(|camera| camera.contains("iPhone")), "{camera:?}");
     assert!(camera.exposure.as_deref().is_some_and(|e| e.contains("f/") && e.contains("ISO")), "{camera:?}");
@@ -50,12 +50,12 @@ fn an_iphone_says_what_it_noted() {
 
 #[test]
 fn animations_are_counted_and_timed() {
-    assert_eq!(told("anim.gif").animation.unwrap().frames, 42);
-    let webp = told("made/animated.webp").animation.unwrap();
+    assert_eq!(info_of("anim.gif").animation.unwrap().frames, 42);
+    let webp = info_of("made/animated.webp").animation.unwrap();
     assert_eq!((webp.frames, webp.milliseconds), (2, 500));
-    let png = told("made/animated.png").animation.unwrap();
+    let png = info_of("made/animated.png").animation.unwrap();
     assert_eq!((png.frames, png.milliseconds), (2, 500));
-    assert_eq!(told("made/lossless.webp").animation, None);
+    assert_eq!(info_of("made/lossless.webp").animation, None);
 }
 
 fn blurred(name: &str, sigma: f32) -> Option<Sharpness> {
@@ -69,7 +69,7 @@ fn sharp_photos_are_sharp_and_blurred_ones_are_not() {
     for name in
         ["photo_chelsea.png", "photo_rocket.jpg", "photo_flower.jpg", "photo_astronaut.png", "photo_page.png"]
     {
-        assert_eq!(told(name).pixels.unwrap().sharpness, Some(Sharpness::Sharp), "{name}");
+        assert_eq!(info_of(name).pixels.unwrap().sharpness, Some(Sharpness::Sharp), "{name}");
     }
     for name in ["photo_chelsea.png", "photo_rocket.jpg", "photo_astronaut.png"] {
         assert_eq!(blurred(name, 4.0), Some(Sharpness::Blurred), "{name}");
@@ -80,7 +80,7 @@ fn sharp_photos_are_sharp_and_blurred_ones_are_not() {
 }
 
 #[test]
-fn light_is_judged_by_what_is_lost() {
+fn brightness_is_judged_by_clipping() {
     let verdict = |factor: f32, lift: f32| {
         let mut pixels =
             decode(&read("photo_chelsea.png"), &EditContext::default()).unwrap().pixels().to_rgb8();
@@ -94,8 +94,8 @@ fn light_is_judged_by_what_is_lost() {
 }
 
 #[test]
-fn transparency_and_depth_are_told_as_they_are() {
-    let pixels = |name| told(name).pixels.unwrap();
+fn transparency_and_depth_are_reported() {
+    let pixels = |name| info_of(name).pixels.unwrap();
     assert!(pixels("webp_alpha.webp").transparent && !pixels("photo_chelsea.png").transparent);
     assert_eq!(pixels("png_16bit_gray_trns.png").depth, 16);
     assert_eq!(pixels("wide_40MP_1bit.png").depth, 1);

@@ -1,4 +1,4 @@
-//! Promises that span several files of this room, kept on real and hostile pictures.
+//! Guarantees that span several modules, tested on real and hostile files.
 
 mod adjustments;
 mod annotations;

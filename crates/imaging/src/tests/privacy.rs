@@ -1,4 +1,4 @@
-//! What leaves with an edited picture: its colours, and nothing about where and with what it was taken.
+//! Edited pictures keep their colours and carry no metadata about where and with what they were taken.
 
 use std::io::Cursor;
 
@@ -7,7 +7,7 @@ use crate::ops::*;
 use crate::*;
 
 #[test]
-fn an_edited_picture_says_nothing_of_where_it_was_taken() {
+fn an_edited_picture_carries_no_gps_position() {
     let original = read("jpeg_exif_gps.jpg");
     let exif = exif::Reader::new()
         .continue_on_error(true)
@@ -34,7 +34,7 @@ fn an_edited_picture_says_nothing_of_where_it_was_taken() {
 
 #[test]
 fn no_output_carries_exif_or_xmp() {
-    let tells = |bytes: &[u8], word: &[u8]| bytes.windows(word.len()).any(|w| w == word);
+    let contains = |bytes: &[u8], word: &[u8]| bytes.windows(word.len()).any(|w| w == word);
     for name in
         ["exif_landscape_6.jpg", "jpeg_cmyk.jpg", "photo_chelsea.png", "webp_orientation_6.webp", "photo.tif"]
     {
@@ -42,7 +42,7 @@ fn no_output_carries_exif_or_xmp() {
         for word in
             [&b"Exif\0\0"[..], b"eXIf", b"http://ns.adobe.com/xap", b"XML:com.adobe.xmp", b"Photoshop"]
         {
-            assert!(!tells(&output, word), "{name} leaks {}", String::from_utf8_lossy(word));
+            assert!(!contains(&output, word), "{name} leaks {}", String::from_utf8_lossy(word));
         }
     }
 }
@@ -53,7 +53,7 @@ fn profile_of(bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn the_colour_profile_goes_along_so_that_colours_stay() {
+fn the_colour_profile_is_kept() {
     for name in ["photo_rocket.jpg", "photo_flower.jpg", "photo_astronaut.png"] {
         let original = read(name);
         let profile = profile_of(&original).expect("the source has a profile");
@@ -64,7 +64,7 @@ fn the_colour_profile_goes_along_so_that_colours_stay() {
 }
 
 #[test]
-fn a_profile_that_no_longer_fits_the_pixels_stays_behind() {
+fn a_profile_that_no_longer_fits_the_pixels_is_dropped() {
     let gray = filter(
         decode(&read("photo_rocket.jpg"), &EditContext::default()).unwrap(),
         Filter::Grayscale,

@@ -1,4 +1,4 @@
-//! What a redaction hides is gone: measured by what can still tell two originals apart.
+//! Redacted content is gone: tested by what can still tell two originals apart.
 
 use std::collections::HashSet;
 
@@ -23,8 +23,8 @@ fn redacted(pixels: impl Into<DynamicImage>, style: RedactionStyle, regions: &[R
         .clone()
 }
 
-/// A line of dark strokes on light paper. Which letters it holds is `text`: each has its ink in its upper half or
-/// in its lower, and as much of it as any other.
+/// A line of dark strokes on light paper. The bits of `text` choose its letters: each has its ink in its upper or its
+/// lower half, and all have the same amount.
 fn writing(text: u32) -> RgbImage {
     RgbImage::from_fn(400, 200, |x, y| {
         let upper = (text >> (x / 10 % 32)) & 1 == 1;
@@ -35,7 +35,7 @@ fn writing(text: u32) -> RgbImage {
 }
 
 #[test]
-fn a_fill_leaves_nothing_of_what_was_there() {
+fn a_fill_leaves_nothing_of_the_original() {
     let part = region(100.0, 400.0, 900.0, 600.0);
     let (one, other) = (writing(0b1011_0101), writing(!0b1011_0101));
     assert_ne!(one, other);
@@ -51,7 +51,7 @@ fn a_fill_leaves_nothing_of_what_was_there() {
 }
 
 #[test]
-fn texts_that_differ_in_detail_only_give_the_same_pixels() {
+fn different_texts_redact_to_the_same_pixels() {
     for style in STYLES {
         for part in [region(100.0, 400.0, 900.0, 600.0), Region::FULL] {
             let results: HashSet<_> = [0u32, 0xFFFF_FFFF, 0xAAAA_5555, 0x1234_5678, 0x0F0F_3C3C]
@@ -63,7 +63,7 @@ fn texts_that_differ_in_detail_only_give_the_same_pixels() {
 }
 
 #[test]
-fn what_is_left_is_a_few_colours_however_large_the_part() {
+fn a_redacted_region_of_any_size_has_few_colours() {
     let noise = |width, height| {
         RgbImage::from_fn(width, height, |x, y| {
             Rgb([1, 7, 13]
@@ -74,7 +74,7 @@ fn what_is_left_is_a_few_colours_however_large_the_part() {
         let done = redacted(noise(width, height), RedactionStyle::Pixelate, &[Region::FULL]).to_rgb8();
         let colors: HashSet<_> = done.pixels().map(|pixel| pixel.0).collect();
         assert!(colors.len() <= 36, "{width}×{height}: {} colours", colors.len());
-        // Blocks: the fewest runs of equal pixels along any row and column.
+        // Blocks: few runs of equal pixels along any row and column.
         let row: Vec<_> = (0..width).map(|x| done.get_pixel(x, 0)).collect();
         let column: Vec<_> = (0..height).map(|y| done.get_pixel(0, y)).collect();
         let runs = |line: &[&Rgb<u8>]| line.chunk_by(|a, b| a == b).count();
@@ -84,7 +84,7 @@ fn what_is_left_is_a_few_colours_however_large_the_part() {
 }
 
 #[test]
-fn a_blur_is_made_of_the_blocks_alone() {
+fn a_blur_depends_on_the_blocks_alone() {
     // Two pictures with the same blocks but nothing else in common.
     let coarse =
         RgbImage::from_fn(
@@ -109,7 +109,7 @@ fn a_blur_is_made_of_the_blocks_alone() {
 }
 
 #[test]
-fn colours_and_outlines_hidden_by_alpha_go_as_well() {
+fn colours_and_outlines_hidden_by_alpha_are_redacted() {
     let secret =
         RgbaImage::from_fn(
             100,
@@ -129,7 +129,7 @@ fn colours_and_outlines_hidden_by_alpha_go_as_well() {
 }
 
 #[test]
-fn every_depth_keeps_its_kind_and_gray_takes_a_coloured_fill() {
+fn every_pixel_kind_is_kept_unless_a_fill_adds_colour() {
     let deep: DynamicImage = ImageBuffer::from_pixel(50, 50, Luma([40_000u16])).into();
     for style in STYLES {
         assert_eq!(redacted(deep.clone(), style, &[Region::FULL]).color(), image::ColorType::L16);
@@ -143,7 +143,7 @@ fn every_depth_keeps_its_kind_and_gray_takes_a_coloured_fill() {
 
 proptest! {
     #[test]
-    fn a_redaction_covers_its_regions_and_touches_nothing_beyond_their_margin(
+    fn a_redaction_covers_its_regions_and_changes_nothing_beyond_the_margin(
         picture in any_picture(), regions in proptest::collection::vec(any_region(), 1..4), style in 0..3usize,
     ) {
         let (width, height) = (picture.width(), picture.height());

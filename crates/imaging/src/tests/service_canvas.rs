@@ -1,4 +1,4 @@
-//! New pixels go where they were asked for, and nowhere else.
+//! Pasted pixels go where they were requested, and nowhere else.
 
 use image::{DynamicImage, GenericImageView as _, Rgb, RgbImage, Rgba};
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn open(encoded: &Encoded) -> DynamicImage {
 
 proptest! {
     #[test]
-    fn nothing_outside_the_part_changes_whatever_comes_back(
+    fn nothing_outside_the_region_changes_for_any_returned_canvas(
         picture in any_picture(), part in any_region(), back in any_picture(), canvas in (1..60u32, 1..60u32),
     ) {
         let (width, height) = (picture.width(), picture.height());
@@ -39,7 +39,7 @@ proptest! {
     }
 
     #[test]
-    fn a_picture_lies_within_its_canvas_and_so_does_every_part_of_it(
+    fn a_picture_and_its_regions_lie_within_the_canvas(
         width in 1..9000u32, height in 1..9000u32, part in any_region(),
     ) {
         let layout = CanvasLayout::new((width, height), LANDSCAPE);
@@ -51,7 +51,7 @@ proptest! {
 }
 
 #[test]
-fn the_part_is_new_in_its_middle_and_blends_at_its_edges_only() {
+fn the_pasted_region_blends_at_its_edges_only() {
     let (old, new) = (plain(400, 300, [10, 10, 10]), plain(768, 512, [210, 110, 60]));
     let layout = CanvasLayout::new((400, 300), LANDSCAPE);
     let done = paste_region(old, new, &layout, region(250.0, 200.0, 750.0, 1000.0), &EditContext::default())
@@ -65,8 +65,8 @@ fn the_part_is_new_in_its_middle_and_blends_at_its_edges_only() {
 }
 
 #[test]
-fn what_comes_back_lands_where_it_was_on_the_canvas() {
-    // A square photo on a wide canvas: what is left and right of it is not part of the picture.
+fn the_returned_canvas_is_pasted_at_its_place() {
+    // A square photo on a wide canvas: the areas left and right of it are not part of the picture.
     let layout = CanvasLayout::new((500, 500), LANDSCAPE);
     let back = RgbImage::from_fn(1536, 1024, |x, _| match x {
         256..768 => Rgb([200, 0, 0]),
@@ -84,7 +84,7 @@ fn what_comes_back_lands_where_it_was_on_the_canvas() {
 }
 
 #[test]
-fn a_canvas_and_its_mask_have_the_same_size_and_the_mask_is_open_where_it_may_change() {
+fn a_mask_has_the_size_of_its_canvas_and_is_transparent_in_the_region() {
     let photo = plain(300, 300, [90, 80, 70]);
     let layout = CanvasLayout::new((300, 300), LANDSCAPE);
     let canvas = open(&draw_on_canvas(&photo, &layout, &EditContext::default()).unwrap());
@@ -99,7 +99,7 @@ fn a_canvas_and_its_mask_have_the_same_size_and_the_mask_is_open_where_it_may_ch
 }
 
 #[test]
-fn new_pixels_take_on_the_colours_of_the_original() {
+fn new_pixels_are_converted_to_the_profile_of_the_original() {
     let wide = moxcms::ColorProfile::new_display_p3().encode().unwrap();
     let old = plain(40, 40, [30, 60, 90]).with_icc(Some(wide.clone()));
     let layout = CanvasLayout::new((40, 40), (40, 40));

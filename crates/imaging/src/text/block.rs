@@ -1,26 +1,26 @@
-//! Text set in lines and turned into coverage: shaped, wrapped, in the direction its script has. Once set, a block
-//! knows its size to the pixel and draws without any font.
+//! Text layout: shaping, wrapping, bidirectional text, and rasterising into coverage. A finished block knows its size
+//! in pixels and draws without fonts.
 
 use cosmic_text::{
     Attrs, Buffer, CacheKey, Command, Family, LayoutRun, Metrics, Shaping, SwashContent, SwashImage, Wrap,
 };
 use image::{ImageBuffer, Pixel};
 
-use crate::fonts::{FAMILY, FontEngine, WEIGHT};
+use crate::fonts::{BUNDLED_FAMILY, BUNDLED_WEIGHT, FontEngine};
 use crate::paint::{self, Coverage, Point};
 use crate::picture::Sample;
 use crate::{Color, Fonts, PixelRect};
 
-/// How text is to be set, in pixels.
+/// How text is laid out, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct TextStyle {
-    /// From the top of tall letters to the bottom of low ones.
+    /// Line height: from the top of tall letters to the bottom of descenders.
     pub size: f32,
-    /// What does not fit ends in an ellipsis.
-    pub room: (f32, f32),
+    /// The available width and height. Text that does not fit ends in an ellipsis.
+    pub area: (f32, f32),
     pub lines: Lines,
     pub align: Align,
-    /// Of the contrasting edge around each letter, as a part of the size; none if 0.
+    /// Width of the contrasting edge around each letter, as a share of `size`; 0 for none.
     pub edge: f32,
 }
 
@@ -28,7 +28,7 @@ impl TextStyle {
     fn line_height(&self) -> f32 {
         match self.lines {
             Lines::One => self.size,
-            Lines::Wrapped => self.size * LEADING,
+            Lines::Wrapped => self.size * LINE_SPACING,
         }
     }
 
@@ -39,7 +39,7 @@ impl TextStyle {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lines {
-    /// Breaks in the text become spaces.
+    /// Line breaks in the text become spaces.
     One,
     Wrapped,
 }
@@ -52,25 +52,25 @@ pub(crate) enum Align {
     Right,
 }
 
-/// Tall to low letters of the bundled font, in ems; `TextStyle::size` is this much of a font size.
-const TALL: f32 = 1.164;
-/// From one line to the next, when there are several.
-const LEADING: f32 = 1.12;
+/// Height from tall letters to descenders of the bundled font, in ems. Converts `TextStyle::size` to a font size.
+const EMS_PER_SIZE: f32 = 1.164;
+/// Line spacing of text with several lines.
+const LINE_SPACING: f32 = 1.12;
 const ELLIPSIS: char = '…';
 
-/// Text that is known to have something to show.
+/// Laid-out text that shows at least one glyph.
 #[derive(Debug, Clone)]
 pub(crate) struct TextBlock {
-    /// What the text takes up, from 0, 0.
+    /// Width and height of the text.
     size: (u32, u32),
     edge: Option<Coverage>,
     ink: Coverage,
-    /// Glyphs that bring their own colours, of fonts that a person added.
-    pictures: Vec<Stamp>,
+    /// Glyphs with colours of their own, from added fonts.
+    pictures: Vec<ColorGlyph>,
 }
 
 #[derive(Debug, Clone)]
-struct Stamp {
+struct ColorGlyph {
     left: i32,
     top: i32,
     width: usize,
@@ -79,36 +79,38 @@ struct Stamp {
 }
 
 impl TextBlock {
-    /// `None` if there is nothing to show or no room for even an ellipsis. What fonts lack is left out.
-    pub fn new(fonts: &Fonts, text: &str, setting: &TextStyle) -> Option<Self> {
-        let text = tidy(&fonts.writable(text), setting.lines);
-        if text.is_empty() || !(setting.room.0 >= 1.0 && setting.room.1 >= 1.0 && setting.size >= 1.0) {
+    /// `None` if there is nothing to show, or no space for even an ellipsis. Characters that no font has are left
+    /// out.
+    pub fn new(fonts: &Fonts, text: &str, style: &TextStyle) -> Option<Self> {
+        let text = normalize(&fonts.writable(text), style.lines);
+        if text.is_empty() || !(style.area.0 >= 1.0 && style.area.1 >= 1.0 && style.size >= 1.0) {
             return None;
         }
-        fonts.with(|engine| {
-            let lines = shortened(engine, &text, setting)?;
-            rasterize(engine, &lines, setting)
+        fonts.with_engine(|engine| {
+            let lines = layout_shortened(engine, &text, style)?;
+            rasterize(engine, &lines, style)
         })
     }
 
-    /// The largest size from `least` up to that of the setting at which the whole text fits; if none, `least` and
-    /// an ellipsis.
-    pub fn fitted(fonts: &Fonts, text: &str, setting: &TextStyle, least: f32) -> Option<Self> {
-        let small = TextStyle { size: least.min(setting.size), ..*setting };
-        Self::largest(fonts, text, setting, least).or_else(|| Self::new(fonts, text, &small))
+    /// The largest size from `least` up to that of the style at which the whole text fits. If there is none: `least`,
+    /// with an ellipsis.
+    pub fn fitted(fonts: &Fonts, text: &str, style: &TextStyle, least: f32) -> Option<Self> {
+        let small = TextStyle { size: least.min(style.size), ..*style };
+        Self::largest(fonts, text, style, least).or_else(|| Self::new(fonts, text, &small))
     }
 
     /// The same, but `None` if the whole text does not fit.
-    pub fn largest(fonts: &Fonts, text: &str, setting: &TextStyle, least: f32) -> Option<Self> {
-        let tidied = tidy(&fonts.writable(text), setting.lines);
+    pub fn largest(fonts: &Fonts, text: &str, style: &TextStyle, least: f32) -> Option<Self> {
+        let tidied = normalize(&fonts.writable(text), style.lines);
         let fits = |size: f32| {
-            let open = TextStyle { size, ..*setting };
-            // A word is broken only if it does not fit even when small.
-            let (width, height) = fonts.with(|engine| extent(&set(engine, &tidied, &open, Wrap::Word)));
+            let open = TextStyle { size, ..*style };
+            // A word is broken only if it does not fit even at the smallest size.
+            let (width, height) =
+                fonts.with_engine(|engine| extent(&layout(engine, &tidied, &open, Wrap::Word)));
             let edges = 2.0 * open.edge_width();
-            width + edges <= setting.room.0 && height + edges <= setting.room.1
+            width + edges <= style.area.0 && height + edges <= style.area.1
         };
-        let (mut low, mut high) = (least.min(setting.size), setting.size);
+        let (mut low, mut high) = (least.min(style.size), style.size);
         if fits(high) {
             low = high;
         } else if !fits(low) {
@@ -118,7 +120,7 @@ impl TextBlock {
             let middle = low.midpoint(high);
             if fits(middle) { low = middle } else { high = middle }
         }
-        Self::new(fonts, text, &TextStyle { size: low, ..*setting })
+        Self::new(fonts, text, &TextStyle { size: low, ..*style })
     }
 
     pub fn width(&self) -> u32 {
@@ -129,7 +131,7 @@ impl TextBlock {
         self.size.1
     }
 
-    /// Draws with the top left at `x`, `y`, never beyond `within`; the edge, if there is one, in what contrasts.
+    /// Draws with the top left at `x`, `y`, only inside `within`. An edge is drawn in the contrasting colour.
     pub fn draw<P: Pixel>(
         &self,
         canvas: &mut ImageBuffer<P, Vec<P::Subpixel>>,
@@ -141,9 +143,9 @@ impl TextBlock {
     {
         let shift = (x as i32, y as i32);
         if let Some(edge) = &self.edge {
-            edge.lay(canvas, shift, within, (color.readable_on_top(), EDGE_OPACITY));
+            edge.blend(canvas, shift, within, (color.readable_on_top(), EDGE_OPACITY));
         }
-        self.ink.lay(canvas, shift, within, (color, 1.0));
+        self.ink.blend(canvas, shift, within, (color, 1.0));
         for stamp in &self.pictures {
             stamp.draw(canvas, shift, within);
         }
@@ -152,7 +154,7 @@ impl TextBlock {
 
 const EDGE_OPACITY: f32 = 0.9;
 
-impl Stamp {
+impl ColorGlyph {
     fn draw<P: Pixel>(
         &self,
         canvas: &mut ImageBuffer<P, Vec<P::Subpixel>>,
@@ -171,13 +173,13 @@ impl Stamp {
                 && x < canvas.width()
                 && y < canvas.height()
             {
-                paint::lay(canvas.get_pixel_mut(x, y), Color::rgb(*r, *g, *b), f32::from(*a) / 255.0);
+                paint::blend(canvas.get_pixel_mut(x, y), Color::rgb(*r, *g, *b), f32::from(*a) / 255.0);
             }
         }
     }
 }
 
-fn tidy(text: &str, lines: Lines) -> String {
+fn normalize(text: &str, lines: Lines) -> String {
     let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     match lines {
         Lines::One => words(text),
@@ -185,28 +187,27 @@ fn tidy(text: &str, lines: Lines) -> String {
     }
 }
 
-pub(super) fn set(engine: &mut FontEngine, text: &str, setting: &TextStyle, wrap: Wrap) -> Buffer {
-    let font_size = setting.size / TALL;
-    let mut buffer = Buffer::new(&mut engine.system, Metrics::new(font_size, setting.line_height()));
-    // Not `Wrap::None`: that loses a number before right-to-left words.
+pub(super) fn layout(engine: &mut FontEngine, text: &str, style: &TextStyle, wrap: Wrap) -> Buffer {
+    let font_size = style.size / EMS_PER_SIZE;
+    let mut buffer = Buffer::new(&mut engine.system, Metrics::new(font_size, style.line_height()));
+    // `Wrap::None` would lose a number before right-to-left words.
     buffer.set_wrap(wrap);
-    let width = (setting.room.0 - 2.0 * setting.edge_width()).max(1.0);
-    buffer.set_size((setting.lines == Lines::Wrapped).then_some(width), None);
-    let attributes = Attrs::new().family(Family::Name(FAMILY)).weight(WEIGHT);
+    let width = (style.area.0 - 2.0 * style.edge_width()).max(1.0);
+    buffer.set_size((style.lines == Lines::Wrapped).then_some(width), None);
+    let attributes = Attrs::new().family(Family::Name(BUNDLED_FAMILY)).weight(BUNDLED_WEIGHT);
     buffer.set_text(text, &attributes, Shaping::Advanced, Some(cosmic_text::Align::Left));
     buffer.shape_until_scroll(&mut engine.system, false);
     buffer
 }
 
-/// As much of the text as there is room for, with an ellipsis if that is not all of it. One line is always let in,
-/// however low the room.
-fn shortened(engine: &mut FontEngine, text: &str, setting: &TextStyle) -> Option<Buffer> {
-    let edges = 2.0 * setting.edge_width();
+/// As much of the text as fits, with an ellipsis if that is not all. One line always counts as fitting in height.
+fn layout_shortened(engine: &mut FontEngine, text: &str, style: &TextStyle) -> Option<Buffer> {
+    let edges = 2.0 * style.edge_width();
     let fits = |lines: &Buffer| {
         let (width, height) = extent(lines);
-        width + edges <= setting.room.0 && height <= (setting.room.1 - edges).max(setting.line_height())
+        width + edges <= style.area.0 && height <= (style.area.1 - edges).max(style.line_height())
     };
-    let whole = set(engine, text, setting, Wrap::WordOrGlyph);
+    let whole = layout(engine, text, style, Wrap::WordOrGlyph);
     if fits(&whole) {
         return Some(whole);
     }
@@ -215,7 +216,7 @@ fn shortened(engine: &mut FontEngine, text: &str, setting: &TextStyle) -> Option
     while low < high {
         let middle = low.midpoint(high);
         let part = format!("{}{ELLIPSIS}", text[..ends[middle]].trim_end());
-        let lines = set(engine, &part, setting, Wrap::WordOrGlyph);
+        let lines = layout(engine, &part, style, Wrap::WordOrGlyph);
         if fits(&lines) {
             (best, low) = (Some(lines), middle + 1);
         } else {
@@ -225,16 +226,16 @@ fn shortened(engine: &mut FontEngine, text: &str, setting: &TextStyle) -> Option
     best
 }
 
-/// Width and height of the lines, whatever their letters look like.
+/// Width and height of the lines, regardless of the shapes of the letters.
 fn extent(lines: &Buffer) -> (f32, f32) {
     lines.layout_runs().fold((0.0, 0.0), |(width, height), run| {
-        let (left, right) = ends(&run);
+        let (left, right) = line_bounds(&run);
         (f32::max(width, right - left), f32::max(height, run.line_top + run.line_height))
     })
 }
 
-/// Where a line begins and ends, without the blanks it was broken at.
-fn ends(run: &LayoutRun<'_>) -> (f32, f32) {
+/// Where a line begins and ends, without the spaces at which it was broken.
+fn line_bounds(run: &LayoutRun<'_>) -> (f32, f32) {
     let visible = run
         .glyphs
         .iter()
@@ -244,23 +245,23 @@ fn ends(run: &LayoutRun<'_>) -> (f32, f32) {
     if left < right { (left, right) } else { (0.0, 0.0) }
 }
 
-/// A glyph in its place, not yet drawn.
-struct Placed {
+/// A glyph and its position, not yet drawn.
+struct PlacedGlyph {
     key: CacheKey,
     x: i32,
     y: i32,
     image: SwashImage,
 }
 
-fn rasterize(engine: &mut FontEngine, lines: &Buffer, setting: &TextStyle) -> Option<TextBlock> {
+fn rasterize(engine: &mut FontEngine, lines: &Buffer, style: &TextStyle) -> Option<TextBlock> {
     let (width, height) = extent(lines);
-    let placed = place(engine, lines, setting, width);
+    let placed = place_glyphs(engine, lines, style, width);
     if placed.is_empty() {
         return None;
     }
-    let edge_width = setting.edge_width();
+    let edge_width = style.edge_width();
     let margin = edge_width.ceil() as i32;
-    // Letters may reach beyond their lines, those of other fonts in particular.
+    // Letters may reach beyond their lines, especially those of other fonts.
     let mut reach = (0, 0, width.ceil() as i32, height.ceil() as i32);
     for glyph in &placed {
         let (left, top) = glyph.corner();
@@ -277,7 +278,7 @@ fn rasterize(engine: &mut FontEngine, lines: &Buffer, setting: &TextStyle) -> Op
         Coverage::new(Point { x: 0.0, y: 0.0 }, most, None)
     };
     let mut block =
-        TextBlock { size, edge: (setting.edge > 0.0).then(layer), ink: layer(), pictures: Vec::new() };
+        TextBlock { size, edge: (style.edge > 0.0).then(layer), ink: layer(), pictures: Vec::new() };
     for glyph in placed {
         if let Some(edge) = &mut block.edge
             && let Some(outline) = engine.glyphs.get_outline_commands_uncached(&mut engine.system, glyph.key)
@@ -286,28 +287,28 @@ fn rasterize(engine: &mut FontEngine, lines: &Buffer, setting: &TextStyle) -> Op
                 x: (glyph.x + shift_x) as f32 + glyph.key.x_bin.as_float(),
                 y: (glyph.y + shift_y) as f32 + glyph.key.y_bin.as_float(),
             };
-            trace(&outline, origin, setting.size, |from, to| edge.line(from, to, edge_width));
+            trace_outline(&outline, origin, style.size, |from, to| edge.add_line(from, to, edge_width));
         }
         let (left, top) = glyph.corner();
         let (left, top, width) = (left + shift_x, top + shift_y, glyph.image.placement.width as usize);
         match glyph.image.content {
             SwashContent::Color => {
-                block.pictures.push(Stamp { left, top, width, samples: glyph.image.data });
+                block.pictures.push(ColorGlyph { left, top, width, samples: glyph.image.data });
             }
             SwashContent::Mask | SwashContent::SubpixelMask => {
-                block.ink.glyph(left, top, width, &glyph.image.data);
+                block.ink.add_glyph(left, top, width, &glyph.image.data);
             }
         }
     }
     Some(block)
 }
 
-fn place(engine: &mut FontEngine, lines: &Buffer, setting: &TextStyle, width: f32) -> Vec<Placed> {
+fn place_glyphs(engine: &mut FontEngine, lines: &Buffer, style: &TextStyle, width: f32) -> Vec<PlacedGlyph> {
     let mut placed = Vec::new();
     for run in lines.layout_runs() {
-        let (left, right) = ends(&run);
+        let (left, right) = line_bounds(&run);
         let spare = width - (right - left);
-        let indent = match setting.align {
+        let indent = match style.align {
             Align::Left => 0.0,
             Align::Center => spare / 2.0,
             Align::Right => spare,
@@ -316,21 +317,21 @@ fn place(engine: &mut FontEngine, lines: &Buffer, setting: &TextStyle, width: f3
             let at = glyph.physical((indent - left, run.line_y), 1.0);
             let image = engine.glyphs.get_image_uncached(&mut engine.system, at.cache_key);
             if let Some(image) = image.filter(|image| image.placement.width > 0 && !image.data.is_empty()) {
-                placed.push(Placed { key: at.cache_key, x: at.x, y: at.y, image });
+                placed.push(PlacedGlyph { key: at.cache_key, x: at.x, y: at.y, image });
             }
         }
     }
     placed
 }
 
-impl Placed {
+impl PlacedGlyph {
     fn corner(&self) -> (i32, i32) {
         (self.x + self.image.placement.left, self.y - self.image.placement.top)
     }
 }
 
-/// Calls `line` for every short line of an outline, whose own y goes up.
-fn trace(outline: &[Command], origin: Point, size: f32, mut line: impl FnMut(Point, Point)) {
+/// Calls `line` for every segment of an outline. The y axis of outlines points up.
+fn trace_outline(outline: &[Command], origin: Point, size: f32, mut line: impl FnMut(Point, Point)) {
     let steps = (size / 10.0).clamp(4.0, 24.0) as usize;
     let (mut start, mut at) = (Point { x: 0.0, y: 0.0 }, Point { x: 0.0, y: 0.0 });
     for command in outline {
@@ -342,7 +343,7 @@ fn trace(outline: &[Command], origin: Point, size: f32, mut line: impl FnMut(Poi
             Command::LineTo(to) => (None, Point { x: to.x, y: to.y }),
             Command::Close => (None, start),
             Command::QuadTo(c, to) => {
-                // The same curve as a cubic, so that there is one kind of curve.
+                // Converted to the equivalent cubic, so that there is only one kind of curve.
                 let pull = |end: f32, control: f32| end + (control - end) * (2.0 / 3.0);
                 let first = Point { x: pull(at.x, c.x), y: pull(at.y, c.y) };
                 let second = Point { x: pull(to.x, c.x), y: pull(to.y, c.y) };
@@ -359,16 +360,16 @@ fn trace(outline: &[Command], origin: Point, size: f32, mut line: impl FnMut(Poi
             let t = piece as f32 / pieces as f32;
             let next = match control {
                 None => end,
-                Some((a, b)) => curve(from, a, b, end, t),
+                Some((a, b)) => cubic_point(from, a, b, end, t),
             };
-            let place = |p: Point| Point { x: origin.x + p.x, y: origin.y - p.y };
-            line(place(at), place(next));
+            let place_glyphs = |p: Point| Point { x: origin.x + p.x, y: origin.y - p.y };
+            line(place_glyphs(at), place_glyphs(next));
             at = next;
         }
     }
 }
 
-fn curve(from: Point, a: Point, b: Point, to: Point, t: f32) -> Point {
+fn cubic_point(from: Point, a: Point, b: Point, to: Point, t: f32) -> Point {
     let u = 1.0 - t;
     let mix = |from: f32, a: f32, b: f32, to: f32| {
         u * u * u * from + 3.0 * u * u * t * a + 3.0 * u * t * t * b + t * t * t * to

@@ -1,5 +1,4 @@
-//! Text in pictures: which fonts there are, which characters they can write, and blocks of text that are set and
-//! ready to be drawn. Where a block goes and on what plate is for the ops to say.
+//! Text in pictures, laid out into blocks that are ready to be drawn. The operations decide where a block goes.
 
 mod block;
 #[cfg(test)]

@@ -1,17 +1,17 @@
-//! The curve that all wishes for light add up to: for each brightness the new one, and how much of a colour's
-//! distance from gray it leaves. Moving all channels to and from gray alike is what keeps hues.
+//! The tone curve of an adjustment: for each brightness the new brightness and a factor for saturation. All channels
+//! move towards or away from gray alike, which keeps hues.
 
-use super::{Adjustment, dimmed_by};
+use super::{Adjustment, gray_under_light};
 
 const STEPS: usize = 1024;
-/// Deep shadows hold more noise than colour; beyond this, lifting them would show it.
-const MOST_VIVID: f32 = 6.0;
-/// Levels leave this part of the pixels at either end out of account: dead pixels, glints, black borders' edges.
-const OUTLIERS: f64 = 0.004;
-/// A picture with less range than this is meant to be flat.
-const FLAT: f32 = 0.05;
-/// Levels never stretch a picture more than this, or fog would turn into noise.
-const MOST_STRETCH: f32 = 3.5;
+/// Limit for the saturation factor. Deep shadows hold more noise than colour, and lifting them further would show it.
+const MAX_SATURATION_FACTOR: f32 = 6.0;
+/// Share of pixels ignored at either end of the levels: dead pixels, glints, edges of black borders.
+const OUTLIER_SHARE: f64 = 0.004;
+/// A picture with a smaller range is meant to be flat.
+const MIN_RANGE: f32 = 0.05;
+/// Levels never stretch more than this, or fog would turn into noise.
+const MAX_STRETCH: f32 = 3.5;
 
 /// Brightness that becomes black, and brightness that becomes white.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,28 +21,28 @@ pub(super) struct Levels {
 }
 
 impl Levels {
-    /// From how many pixels there are of each brightness. Nothing if there is nothing to gain.
-    pub(super) fn spread(shades: &[u64]) -> Option<Self> {
+    /// From a histogram of brightness. `None` if levels would not improve the picture.
+    pub(super) fn from_histogram(shades: &[u64]) -> Option<Self> {
         let all: u64 = shades.iter().sum();
-        let outliers = (all as f64 * OUTLIERS) as u64;
+        let outliers = (all as f64 * OUTLIER_SHARE) as u64;
         let last = shades.len().checked_sub(1)?;
-        let low = first_beyond(outliers, shades.iter())?;
-        let high = last - first_beyond(outliers, shades.iter().rev())?;
+        let low = find_beyond(outliers, shades.iter())?;
+        let high = last - find_beyond(outliers, shades.iter().rev())?;
         let shade = |index: usize| index as f32 / last as f32;
         let (black, white) = (shade(low), shade(high));
         let range = white - black;
-        if !(FLAT..=0.995).contains(&range) {
+        if !(MIN_RANGE..=0.995).contains(&range) {
             return None;
         }
-        // Too little to fill the whole range: what is missing is left free at both ends as it was.
-        let missing = (1.0 / MOST_STRETCH - range).max(0.0);
+        // The stretch is limited: keep some of the unused range at both ends, in the original proportion.
+        let missing = (1.0 / MAX_STRETCH - range).max(0.0);
         let free = black + 1.0 - white;
         let (below, above) = (missing * black / free, missing * (1.0 - white) / free);
         Some(Self { black: black - below, white: white + above })
     }
 }
 
-fn first_beyond<'a>(outliers: u64, mut counts: impl Iterator<Item = &'a u64>) -> Option<usize> {
+fn find_beyond<'a>(outliers: u64, mut counts: impl Iterator<Item = &'a u64>) -> Option<usize> {
     let mut seen = 0;
     counts.position(|count| {
         seen += count;
@@ -54,12 +54,12 @@ pub(super) struct Curve(Vec<(f32, f32)>);
 
 impl Curve {
     pub(super) fn new(adjustment: &Adjustment, levels: Option<Levels>) -> Self {
-        let stages = Stages::new(adjustment, levels);
+        let stages = CurveStages::new(adjustment, levels);
         Self((0..=STEPS + 1).map(|step| stages.at(step as f32 / STEPS as f32)).collect())
     }
 
-    /// The new brightness, and the factor on the distance from gray. Read between the steps, so that sixteen
-    /// bits stay as smooth as they were.
+    /// The new brightness, and the saturation factor. Interpolates between the steps, so that 16-bit pictures stay
+    /// smooth.
     pub(super) fn at(&self, brightness: f32) -> (f32, f32) {
         let place = brightness.clamp(0.0, 1.0) * STEPS as f32;
         let (step, rest) = (place as usize, place.fract());
@@ -70,24 +70,24 @@ impl Curve {
     }
 }
 
-/// The wishes as parts of 1.
-struct Stages {
+/// The amounts of an adjustment as fractions of 1.
+struct CurveStages {
     levels: Option<Levels>,
     stops: f32,
     shadows: f32,
     highlights: f32,
-    /// How steeply brightness leaves black.
+    /// Slope of the curve at black.
     lift: f32,
     contrast: f32,
     saturation: f32,
-    /// The same as `lift`, for what warmer light took away.
+    /// Like `lift`; compensates for the brightness that warmer light removes.
     relight: f32,
 }
 
-impl Stages {
+impl CurveStages {
     fn new(adjustment: &Adjustment, levels: Option<Levels>) -> Self {
         let part = |amount: f64| (amount / 100.0) as f32;
-        let kept = dimmed_by(adjustment.warmth);
+        let kept = gray_under_light(adjustment.warmth);
         Self {
             levels,
             stops: part(adjustment.exposure) * 2.0,
@@ -96,7 +96,7 @@ impl Stages {
             lift: (part(adjustment.brightness) * 2.0).exp2(),
             contrast: part(adjustment.contrast),
             saturation: 1.0 + part(adjustment.saturation),
-            // Brings middle gray back to where it was.
+            // Restores the brightness of middle gray.
             relight: (2.0 - kept) / kept,
         }
     }
@@ -104,20 +104,20 @@ impl Stages {
     fn at(&self, brightness: f32) -> (f32, f32) {
         let brightness = brightness.min(1.0);
         let mut now = brightness;
-        let mut vividness = self.saturation;
+        let mut saturation_factor = self.saturation;
         if self.relight != 1.0 {
             let next = lifted(now, self.relight);
-            vividness *= ratio(now, next);
+            saturation_factor *= ratio(now, next);
             now = next;
         }
         if let Some(Levels { black, white }) = self.levels {
             now = ((now - black) / (white - black)).clamp(0.0, 1.0);
-            // Haze lies on all channels alike, so taking it away moves them apart.
-            vividness /= white - black;
+            // Haze lies on all channels alike, so removing it increases saturation.
+            saturation_factor /= white - black;
         }
         for next in [exposed, shadowed, highlit, brightened] {
             let next = next(self, now);
-            vividness *= ratio(now, next);
+            saturation_factor *= ratio(now, next);
             now = next;
         }
         if self.contrast != 0.0 {
@@ -126,22 +126,22 @@ impl Stages {
             let slope = (contrasted((now + step).min(1.0), self.contrast)
                 - contrasted((now - step).max(0.0), self.contrast))
                 / ((now + step).min(1.0) - (now - step).max(0.0));
-            // Curves on each channel would follow the slope, which is garish; brightness alone looks dull.
+            // Curves per channel would follow the slope, which is garish; brightness alone looks dull.
             let vivid = if self.contrast < 0.0 { slope } else { (slope * ratio(now, next)).max(0.0).sqrt() };
-            vividness *= vivid;
+            saturation_factor *= vivid;
             now = next;
         }
-        (now, vividness.min(MOST_VIVID * self.saturation))
+        (now, saturation_factor.min(MAX_SATURATION_FACTOR * self.saturation))
     }
 }
 
-/// What scaling all channels alike, as light does, makes of their distance from gray.
+/// The change of saturation when all channels are scaled alike, as by light.
 fn ratio(before: f32, after: f32) -> f32 {
     (after + 1e-3) / (before + 1e-3)
 }
 
-/// Twice the light for each stop. Brighter light fills up towards white, as on film, instead of being cut off.
-fn exposed(stages: &Stages, brightness: f32) -> f32 {
+/// Doubles the light for each stop. Highlights roll off towards white, as on film, instead of clipping.
+fn exposed(stages: &CurveStages, brightness: f32) -> f32 {
     if stages.stops == 0.0 {
         return brightness;
     }
@@ -149,21 +149,21 @@ fn exposed(stages: &Stages, brightness: f32) -> f32 {
     encoded(if factor > 1.0 { 1.0 - (1.0 - light).max(0.0).powf(factor) } else { light * factor })
 }
 
-fn shadowed(stages: &Stages, now: f32) -> f32 {
+fn shadowed(stages: &CurveStages, now: f32) -> f32 {
     let amount = stages.shadows * if stages.shadows > 0.0 { 2.2 } else { 0.9 };
     now + amount * now * (1.0 - now).powi(3)
 }
 
-fn highlit(stages: &Stages, now: f32) -> f32 {
+fn highlit(stages: &CurveStages, now: f32) -> f32 {
     let amount = stages.highlights * if stages.highlights < 0.0 { 2.6 } else { 0.9 };
     now + amount * (1.0 - now) * now.powi(3)
 }
 
-fn brightened(stages: &Stages, now: f32) -> f32 {
+fn brightened(stages: &CurveStages, now: f32) -> f32 {
     lifted(now, stages.lift)
 }
 
-/// From black to white by way of a brighter middle: `lift` times as steep at black.
+/// Brightens or darkens the middle; black and white stay. The slope at black is `lift`.
 fn lifted(now: f32, lift: f32) -> f32 {
     now * lift / (1.0 + (lift - 1.0) * now)
 }
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_wish_turns_dark_and_bright_around() {
+    fn every_curve_is_monotonic() {
         for amount in [-100.0, -60.0, -20.0, 20.0, 60.0, 100.0] {
             let none = Adjustment::default();
             for adjustment in [
@@ -209,12 +209,12 @@ mod tests {
     }
 
     #[test]
-    fn without_a_wish_nothing_moves() {
+    fn a_default_adjustment_changes_nothing() {
         let curve = Curve::new(&Adjustment::default(), None);
         for step in 0..=65_535 {
             let brightness = step as f32 / 65_535.0;
-            let (now, vividness) = curve.at(brightness);
-            assert!((now - brightness).abs() < 0.2 / 65_535.0 && (vividness - 1.0).abs() < 1e-6);
+            let (now, saturation_factor) = curve.at(brightness);
+            assert!((now - brightness).abs() < 0.2 / 65_535.0 && (saturation_factor - 1.0).abs() < 1e-6);
         }
     }
 
@@ -237,15 +237,16 @@ mod tests {
             counts
         };
         let usual =
-            Levels::spread(&shades(&[(0, 1), (200, 1000), (500, 1000), (700, 1000), (1000, 2)])).unwrap();
+            Levels::from_histogram(&shades(&[(0, 1), (200, 1000), (500, 1000), (700, 1000), (1000, 2)]))
+                .unwrap();
         assert_eq!(usual, Levels { black: 0.2, white: 0.7 });
-        assert_eq!(Levels::spread(&shades(&[(500, 1000)])), None, "one shade");
-        assert_eq!(Levels::spread(&shades(&[(500, 1000), (520, 1000)])), None, "nearly one");
-        assert_eq!(Levels::spread(&shades(&[(0, 1000), (1000, 1000)])), None, "full already");
-        assert_eq!(Levels::spread(&shades(&[])), None, "nothing to be seen");
-        assert_eq!(Levels::spread(&[]), None);
-        let fog = Levels::spread(&shades(&[(400, 1000), (500, 1000)])).unwrap();
-        assert!((1.0 / (fog.white - fog.black) - MOST_STRETCH).abs() < 0.01, "{fog:?}");
+        assert_eq!(Levels::from_histogram(&shades(&[(500, 1000)])), None, "one shade");
+        assert_eq!(Levels::from_histogram(&shades(&[(500, 1000), (520, 1000)])), None, "nearly one");
+        assert_eq!(Levels::from_histogram(&shades(&[(0, 1000), (1000, 1000)])), None, "full already");
+        assert_eq!(Levels::from_histogram(&shades(&[])), None, "nothing to be seen");
+        assert_eq!(Levels::from_histogram(&[]), None);
+        let fog = Levels::from_histogram(&shades(&[(400, 1000), (500, 1000)])).unwrap();
+        assert!((1.0 / (fog.white - fog.black) - MAX_STRETCH).abs() < 0.01, "{fog:?}");
         assert!(fog.black > 0.0 && fog.white < 1.0);
     }
 }

@@ -1,5 +1,5 @@
-//! Light, colour and sharpness of a picture or a part of it. All that changes light becomes one curve over
-//! brightness, so that any mix of wishes costs one pass and no colour turns into another; see [`curve`].
+//! Light, colour and sharpness of a picture or a part of it. All changes of light combine into one curve over
+//! brightness, so that any mix costs one pass and keeps hues; see [`curve`].
 
 mod curve;
 
@@ -10,26 +10,26 @@ use crate::{EditContext, ImagingError, Picture, PixelRect, Region};
 use super::filter::Canvas;
 use curve::{Curve, Levels};
 
-/// How much of each is wanted, from -100 to 100; 0 leaves the picture as it is.
+/// Amounts from -100 to 100; 0 leaves the picture as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Adjustment {
     /// Of the middle tones; black and white stay.
     pub brightness: f64,
     pub contrast: f64,
-    /// Of the light that fell in, 50 for one stop.
+    /// Amount of light; 50 is one stop.
     pub exposure: f64,
     pub saturation: f64,
     /// Positive is more yellow, negative more blue.
     pub warmth: f64,
     /// Negative softens.
     pub sharpness: f64,
-    /// Positive brightens them.
+    /// Positive brightens shadows.
     pub shadows: f64,
-    /// Negative brings them back.
+    /// Negative darkens highlights and so recovers detail.
     pub highlights: f64,
     /// The darkest parts become black and the brightest white, without a colour cast.
     pub auto_levels: bool,
-    /// The whole picture if not said.
+    /// `None` is the whole picture.
     pub region: Option<Region>,
 }
 
@@ -53,10 +53,10 @@ impl Adjustment {
     }
 }
 
-/// A pixel this far from opaque says nothing about how bright the picture is.
-const SEEN: f32 = 0.5;
-/// Finer steps than the eye or eight bits have.
-const SHADES: usize = 1024;
+/// Pixels with less alpha do not count for the brightness of the picture.
+const MIN_VISIBLE_ALPHA: f32 = 0.5;
+/// Steps of the histogram: finer than the eye or eight bits.
+const HISTOGRAM_STEPS: usize = 1024;
 
 pub fn adjust(
     picture: Picture,
@@ -83,7 +83,7 @@ pub fn adjust(
             if amount > 0.0 {
                 canvas.unsharp_mask(amount * 2.0)?;
             } else if amount < 0.0 {
-                canvas.soften(canvas.fine() * 1.5, (-amount).powf(0.7))?;
+                canvas.soften(canvas.detail_size() * 1.5, (-amount).powf(0.7))?;
             }
             Some(buffer)
         })
@@ -98,7 +98,7 @@ fn tone<S: Sample, const N: usize>(
     context: &EditContext,
 ) -> Result<(), ImagingError> {
     let levels = if adjustment.auto_levels {
-        Levels::spread(&shades::<S, N>(samples, width, part, context)?)
+        Levels::from_histogram(&measure_histogram::<S, N>(samples, width, part, context)?)
     } else {
         None
     };
@@ -109,19 +109,19 @@ fn tone<S: Sample, const N: usize>(
             set_color(pixel, [shade; 3]);
         });
     }
-    let light = warm_light(adjustment.warmth);
+    let light = light_factors(adjustment.warmth);
     each_pixel::<S, N>(samples, width, part, context, |pixel, _, _| {
         let [r, g, b] = color(pixel);
         let lit = [r * light[0], g * light[1], b * light[2]];
         let before = luma_of(lit);
         let (after, vividness) = curve.at(before);
-        set_color(pixel, fitted(lit.map(|value| value - before), after, vividness));
+        set_color(pixel, fit_into_range(lit.map(|value| value - before), after, vividness));
     })
 }
 
-/// The colour of this brightness whose distance from gray is `away`, as vivid as wanted and as can be shown:
-/// cutting channels off instead would change the hue.
-fn fitted(away: [f32; 3], brightness: f32, vividness: f32) -> [f32; 3] {
+/// The colour of this brightness at the distance `away` from gray times `vividness`, limited to what can be shown.
+/// Clipping channels instead would change the hue.
+fn fit_into_range(away: [f32; 3], brightness: f32, vividness: f32) -> [f32; 3] {
     let [r, g, b] = away;
     let (most, least) = (r.max(g).max(b), r.min(g).min(b));
     let above = if most > 0.0 { (1.0 - brightness) / most } else { f32::INFINITY };
@@ -130,9 +130,9 @@ fn fitted(away: [f32; 3], brightness: f32, vividness: f32) -> [f32; 3] {
     away.map(|value| brightness + value * vividness)
 }
 
-/// What is left of each channel under warmer or cooler light. Light is only ever taken away, so that white can
-/// take on the tint; the curve gives back what the picture lost.
-fn warm_light(warmth: f64) -> [f32; 3] {
+/// The factor of each channel under warmer or cooler light. Light is only removed, so that white takes on the tint;
+/// the curve restores the brightness.
+fn light_factors(warmth: f64) -> [f32; 3] {
     let amount = (warmth / 100.0) as f32;
     if amount >= 0.0 {
         [1.0, 1.0 - 0.08 * amount, 1.0 - 0.34 * amount]
@@ -141,23 +141,23 @@ fn warm_light(warmth: f64) -> [f32; 3] {
     }
 }
 
-/// What gray keeps of its brightness under that light.
-fn dimmed_by(warmth: f64) -> f32 {
-    warm_light(warmth).iter().zip(LUMA).map(|(light, weight)| light * weight).sum()
+/// The share of its brightness that gray keeps under this light.
+fn gray_under_light(warmth: f64) -> f32 {
+    light_factors(warmth).iter().zip(LUMA).map(|(light, weight)| light * weight).sum()
 }
 
-/// How many pixels there are of each brightness.
-fn shades<S: Sample, const N: usize>(
+/// The histogram of brightness.
+fn measure_histogram<S: Sample, const N: usize>(
     samples: &[S],
     width: u32,
     part: PixelRect,
     context: &EditContext,
 ) -> Result<Vec<u64>, ImagingError> {
-    let mut counts = vec![0u64; SHADES];
+    let mut counts = vec![0u64; HISTOGRAM_STEPS];
     for (_, row) in rows_of::<S, N>(samples, width, part) {
         context.check_stopped()?;
-        for pixel in row.iter().filter(|pixel| alpha(pixel) >= SEEN) {
-            let shade = (luma(pixel) * (SHADES - 1) as f32 + 0.5) as usize;
+        for pixel in row.iter().filter(|pixel| alpha(pixel) >= MIN_VISIBLE_ALPHA) {
+            let shade = (luma(pixel) * (HISTOGRAM_STEPS - 1) as f32 + 0.5) as usize;
             if let Some(count) = counts.get_mut(shade) {
                 *count += 1;
             }

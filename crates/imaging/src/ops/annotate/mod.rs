@@ -1,5 +1,5 @@
-//! Draws on pictures: text, arrows, lines, polygons and numbered pins. Everything scales with the picture, has a
-//! contrasting edge so that it reads on any background, and stays inside the frame.
+//! Draws text, arrows, lines, polygons and numbered pins. Sizes scale with the picture. Everything has a contrasting
+//! edge, so that it shows on any background, and stays inside the frame.
 
 mod line;
 mod pin;
@@ -42,7 +42,7 @@ impl RelativePoint {
     }
 }
 
-/// Later annotations lie on top of earlier ones.
+/// Draws the annotations in order: later ones lie on top.
 pub fn annotate(
     picture: Picture,
     annotations: &[Annotation],
@@ -57,21 +57,21 @@ pub fn annotate(
         context.check_stopped()?;
         match annotation {
             Annotation::Text(text) => {
-                let set = text.set(frame, context).ok_or_else(|| {
+                let placed = text.lay_out(frame, context).ok_or_else(|| {
                     ImagingError::BadArgument(format!(
                         "items[{index}].text: this picture of {}×{} pixels has no room for a readable letter. Enlarge \
                          it with resize_image first.",
                         frame.0, frame.1
                     ))
                 })?;
-                paint_buffer!(&mut picture.pixels, |canvas| set.draw(canvas))?;
+                paint_buffer!(&mut picture.pixels, |canvas| placed.draw(canvas))?;
             }
             Annotation::Line(line) => {
-                let layers = line.layers(frame, context)?;
+                let layers = line.build_layers(frame, context)?;
                 paint_buffer!(&mut picture.pixels, |canvas| layers.draw(canvas))?;
             }
             Annotation::Pin(pin) => {
-                let (layers, number) = pin.layers(frame, context)?;
+                let (layers, number) = pin.build_layers(frame, context)?;
                 paint_buffer!(&mut picture.pixels, |canvas| {
                     layers.draw(canvas);
                     number.draw(canvas);
@@ -82,7 +82,7 @@ pub fn annotate(
     Ok(picture)
 }
 
-/// What is painted, from the bottom up: an area, a halo and the thing itself.
+/// Painted from the bottom up: area, halo, body.
 struct Layers {
     frame: (u32, u32),
     area: Option<(Coverage, f32)>,
@@ -98,17 +98,17 @@ impl Layers {
     {
         let all = PixelRect { x: 0, y: 0, width: self.frame.0, height: self.frame.1 };
         if let Some((area, opacity)) = &self.area {
-            area.lay(canvas, (0, 0), all, (self.color, *opacity));
+            area.blend(canvas, (0, 0), all, (self.color, *opacity));
         }
         if let Some(halo) = &self.halo {
-            halo.lay(canvas, (0, 0), all, (self.color.readable_on_top(), HALO_OPACITY));
+            halo.blend(canvas, (0, 0), all, (self.color.readable_on_top(), HALO_OPACITY));
         }
-        self.body.lay(canvas, (0, 0), all, (self.color, 1.0));
+        self.body.blend(canvas, (0, 0), all, (self.color, 1.0));
     }
 }
 
-/// Pixels of so many thousandths of the shorter side, and of the halo beside a line of that thickness.
-fn stroke((width, height): (u32, u32), thousandths: f64) -> (f32, f32) {
+/// Line thickness for this many thousandths of the shorter side, and the width of its halo, in pixels.
+fn stroke_width((width, height): (u32, u32), thousandths: f64) -> (f32, f32) {
     let shorter = width.min(height) as f32;
     let least = if shorter < 100.0 { 1.0 } else { 2.0 };
     let thickness = (thousandths as f32 * shorter / 1000.0).max(least);

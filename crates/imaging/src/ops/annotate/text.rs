@@ -1,4 +1,4 @@
-//! Text on a picture: where it goes, how large it may be and what it stands on.
+//! Text annotations: position, size and background of the text.
 
 use image::{ImageBuffer, Pixel};
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use crate::{Color, EditContext, PixelRect, Region};
 pub struct TextAnnotation {
     pub text: String,
     pub position: TextPosition,
-    /// Line height in thousandths of the picture's shorter side; less where the text would not fit.
+    /// Line height in thousandths of the picture's shorter side; smaller if the text would not fit.
     pub size: f64,
     pub color: Color,
     pub backing: TextBacking,
@@ -22,13 +22,13 @@ pub struct TextAnnotation {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TextPosition {
-    /// The text starts, is centred or ends here, as it is aligned; its middle is at this height.
+    /// The text starts, is centred or ends at this point, depending on its alignment, and is centred vertically.
     At(RelativePoint),
-    /// In the middle of a region, wrapped to its width.
+    /// Centred in a region and wrapped to its width.
     In(Region),
 }
 
-/// What makes text readable on any background.
+/// What makes the text readable on any background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TextBacking {
@@ -47,15 +47,15 @@ pub enum TextAlign {
     Right,
 }
 
-const LEGIBLE: f32 = 9.0;
+const MIN_TEXT_HEIGHT: f32 = 9.0;
 const PLATE_OPACITY: f32 = 0.72;
 
 impl TextAnnotation {
     pub const DEFAULT_SIZE: u32 = 50;
 
-    pub(super) fn set(&self, frame: (u32, u32), context: &EditContext) -> Option<PlacedText> {
+    pub(super) fn lay_out(&self, frame: (u32, u32), context: &EditContext) -> Option<PlacedText> {
         let (width, height) = (frame.0 as f32, frame.1 as f32);
-        let size = (self.size as f32 * width.min(height) / 1000.0).max(LEGIBLE).min(height);
+        let size = (self.size as f32 * width.min(height) / 1000.0).max(MIN_TEXT_HEIGHT).min(height);
         let padding = match self.backing {
             TextBacking::Plate => ((size * 0.4).round(), (size * 0.2).round()),
             TextBacking::Outline | TextBacking::None => ((size * 0.15).round(), 0.0),
@@ -64,11 +64,11 @@ impl TextAnnotation {
             TextPosition::At(_) => PixelRect { x: 0, y: 0, width: frame.0, height: frame.1 },
             TextPosition::In(region) => region.to_pixels(frame.0, frame.1),
         };
-        // A region too narrow for a few letters gets them all the same.
-        let least = (LEGIBLE * 3.0).min(width);
-        let room = (
+        // A region too narrow for a few letters gets them anyway.
+        let least = (MIN_TEXT_HEIGHT * 3.0).min(width);
+        let area = (
             (bounds.width as f32 - 2.0 * padding.0).max(least),
-            (bounds.height as f32 - 2.0 * padding.1).max(LEGIBLE.min(height)),
+            (bounds.height as f32 - 2.0 * padding.1).max(MIN_TEXT_HEIGHT.min(height)),
         );
         let align = match self.align {
             TextAlign::Left => Align::Left,
@@ -76,8 +76,8 @@ impl TextAnnotation {
             TextAlign::Right => Align::Right,
         };
         let edge = if self.backing == TextBacking::Outline { 0.07 } else { 0.0 };
-        let setting = TextStyle { size, room, lines: Lines::Wrapped, align, edge };
-        let block = TextBlock::fitted(&context.fonts, &self.text, &setting, LEGIBLE)?;
+        let style = TextStyle { size, area, lines: Lines::Wrapped, align, edge };
+        let block = TextBlock::fitted(&context.fonts, &self.text, &style, MIN_TEXT_HEIGHT)?;
         let padding = (padding.0.max(0.0) as u32, padding.1.max(0.0) as u32);
         let outer = (block.width() + 2 * padding.0, block.height() + 2 * padding.1);
         let (x, y) = self.corner(outer, bounds, frame);
@@ -92,7 +92,7 @@ impl TextAnnotation {
         })
     }
 
-    /// The top left, as near to what was asked for as the frame allows.
+    /// The top left corner, as near to the requested position as the frame allows.
     fn corner(&self, (width, height): (u32, u32), bounds: PixelRect, frame: (u32, u32)) -> (u32, u32) {
         let (x, y) = match self.position {
             TextPosition::At(spot) => {
@@ -119,7 +119,7 @@ impl TextAnnotation {
     }
 }
 
-/// Text at its place.
+/// Laid-out text with its position.
 pub(super) struct PlacedText {
     block: Option<TextBlock>,
     at: (u32, u32),

@@ -1,6 +1,7 @@
-//! Which cell each picture of a collage gets, and where its caption goes. Sizes only, no pixels.
+//! Computes the cell of each picture of a collage and the position of its caption. Works on sizes only, without
+//! pixels.
 
-use super::rows::{balanced, rows};
+use super::rows::{balance_rows, lay_out_rows};
 use super::{Collage, CollageCell, CollageLayout, DEFAULT_LONGEST};
 use crate::ops::Fit;
 use crate::{ImagingError, PixelRect};
@@ -21,13 +22,13 @@ pub(super) enum Caption {
     Inside { size: f32, top: bool },
 }
 
-/// Collages are looked at on screens and phones: neither a strip nor a tower.
-const PLEASING: f64 = 1.25;
-/// Below this nobody can read a caption.
-const SMALLEST: u32 = 640;
-/// Longer strips than this are shown whole, but with air around them.
-const WIDEST: f64 = 4.0;
-const WIDEST_IN_LINE: f64 = 20.0;
+/// The preferred aspect ratio: collages are viewed on screens and phones.
+const PREFERRED_RATIO: f64 = 1.25;
+/// On a smaller canvas captions are unreadable.
+const MIN_SIDE: u32 = 640;
+/// Cells are at most this wide; longer strips are shown whole with empty space around them.
+const MAX_CELL_RATIO: f64 = 4.0;
+const MAX_CELL_RATIO_IN_LINE: f64 = 20.0;
 
 pub(super) fn arrange(sizes: &[(u32, u32)], collage: &Collage) -> Result<Arrangement, ImagingError> {
     if sizes.is_empty() {
@@ -40,9 +41,9 @@ pub(super) fn arrange(sizes: &[(u32, u32)], collage: &Collage) -> Result<Arrange
         )));
     }
     if let Some(longest) = collage.longest {
-        return Ok(at_size(sizes, collage, longest));
+        return Ok(arrange_at_size(sizes, collage, longest));
     }
-    let largest = at_size(sizes, collage, DEFAULT_LONGEST);
+    let largest = arrange_at_size(sizes, collage, DEFAULT_LONGEST);
     let enlarged = largest.cells.iter().zip(sizes).map(|(cell, &(width, height))| {
         let by = |to: u32, from: u32| f64::from(to) / f64::from(from);
         by(cell.rect.width, width).min(by(cell.rect.height, height))
@@ -52,49 +53,51 @@ pub(super) fn arrange(sizes: &[(u32, u32)], collage: &Collage) -> Result<Arrange
         return Ok(largest);
     }
     let enough = (f64::from(DEFAULT_LONGEST) / least).round() as u32;
-    Ok(at_size(sizes, collage, enough.max(SMALLEST)))
+    Ok(arrange_at_size(sizes, collage, enough.max(MIN_SIDE)))
 }
 
-fn at_size(sizes: &[(u32, u32)], collage: &Collage, longest: u32) -> Arrangement {
+fn arrange_at_size(sizes: &[(u32, u32)], collage: &Collage, longest: u32) -> Arrangement {
     let shape = |&(width, height): &(u32, u32)| f64::from(width) / f64::from(height);
     let within = |most: f64| sizes.iter().map(|size| shape(size).clamp(1.0 / most, most)).collect::<Vec<_>>();
-    // However many there are, most of the canvas is for pictures.
+    // Most of the canvas is for pictures, however many there are.
     let most_gap = longest / (4 * sizes.len() as u32 + 4);
     let gap = |parts: u32| collage.gap.unwrap_or(longest / parts).min(most_gap);
     match (collage.layout, collage.columns) {
-        (CollageLayout::Row, _) => in_rows(&within(WIDEST_IN_LINE), &[sizes.len()], longest, gap(128)),
+        (CollageLayout::Row, _) => {
+            arrange_in_lay_out_rows(&within(MAX_CELL_RATIO_IN_LINE), &[sizes.len()], longest, gap(128))
+        }
         (CollageLayout::Column, _) => {
-            in_rows(&within(WIDEST_IN_LINE), &vec![1; sizes.len()], longest, gap(128))
+            arrange_in_lay_out_rows(&within(MAX_CELL_RATIO_IN_LINE), &vec![1; sizes.len()], longest, gap(128))
         }
         (CollageLayout::Grid, None) => {
-            let shapes = within(WIDEST);
-            in_rows(&shapes, &balanced(&shapes, PLEASING), longest, gap(128))
+            let shapes = within(MAX_CELL_RATIO);
+            arrange_in_lay_out_rows(&shapes, &balance_rows(&shapes, PREFERRED_RATIO), longest, gap(128))
         }
         (CollageLayout::BeforeAfter, _) => {
-            before_after(&within(WIDEST_IN_LINE), longest, collage.gap.unwrap_or(0))
+            arrange_before_after(&within(MAX_CELL_RATIO_IN_LINE), longest, collage.gap.unwrap_or(0))
         }
         (CollageLayout::Grid, Some(columns)) => {
-            Cells { columns: Some(columns), caption: 0.0, fit: Fit::Fill, gap: gap(128) }
+            CellGrid { columns: Some(columns), caption: 0.0, fit: Fit::Fill, gap: gap(128) }
                 .arrange(&within(2.0), longest)
         }
         (CollageLayout::ContactSheet, columns) => {
-            Cells { columns, caption: 1.0, fit: Fit::Fit, gap: gap(64) }.arrange(&within(1.5), longest)
+            CellGrid { columns, caption: 1.0, fit: Fit::Fit, gap: gap(64) }.arrange(&within(1.5), longest)
         }
     }
 }
 
-fn in_rows(shapes: &[f64], counts: &[usize], longest: u32, gap: u32) -> Arrangement {
-    let (width, height, cells) = rows(shapes, counts, longest, gap, gap);
+fn arrange_in_lay_out_rows(shapes: &[f64], counts: &[usize], longest: u32, gap: u32) -> Arrangement {
+    let (width, height, cells) = lay_out_rows(shapes, counts, longest, gap, gap);
     let size = caption_size(longest);
     let caption = Some(Caption::Inside { size, top: false });
     let cell = |rect| CollageCell { rect, fit: Fit::Fit, caption };
     Arrangement { width, height, cells: cells.into_iter().map(cell).collect(), dividers: Vec::new() }
 }
 
-fn before_after(shapes: &[f64], longest: u32, margin: u32) -> Arrangement {
+fn arrange_before_after(shapes: &[f64], longest: u32, margin: u32) -> Arrangement {
     let line = (longest / 340).max(2).min(longest / 8);
     let margin = margin.min(longest / 12);
-    let (width, height, cells) = rows(shapes, &[2], longest, line, margin);
+    let (width, height, cells) = lay_out_rows(shapes, &[2], longest, line, margin);
     let dividers = match cells.as_slice() {
         [before, after] if before.right() < after.x => {
             let between = after.x - before.right();
@@ -111,8 +114,8 @@ fn caption_size(longest: u32) -> f32 {
     (longest as f32 / 64.0).max(13.0)
 }
 
-/// Cells of one size.
-struct Cells {
+/// A grid of cells of one size.
+struct CellGrid {
     columns: Option<u32>,
     /// In lines of text.
     caption: f64,
@@ -120,10 +123,10 @@ struct Cells {
     gap: u32,
 }
 
-impl Cells {
+impl CellGrid {
     fn arrange(&self, shapes: &[f64], longest: u32) -> Arrangement {
         let number = shapes.len() as u32;
-        // The geometric mean: one panorama among portraits does not decide for all.
+        // The geometric mean, so that one panorama among portraits does not decide for all.
         let shape = (shapes.iter().map(|shape| shape.ln()).sum::<f64>() / f64::from(number)).exp();
         let size = (f64::from(longest) / 80.0).max(12.0);
         let band = (self.caption * size * 1.9).min(f64::from(longest) / f64::from(2 * number)).round();
@@ -131,7 +134,7 @@ impl Cells {
         let canvas = |columns: u32| {
             let lines = number.div_ceil(columns);
             let (across, down) = (f64::from(columns), f64::from(lines));
-            // Both sides in terms of a cell's width: `fixed + slope × width`.
+            // Both sides as functions of the width of a cell: `fixed + slope × width`.
             let (fixed_width, fixed_height) = (gap * (across + 1.0), (gap + band) * down + gap);
             let room = f64::from(longest);
             let rect = ((room - fixed_width) / across).min((room - fixed_height) / down * shape);
@@ -142,7 +145,7 @@ impl Cells {
             let cost = |columns: u32| {
                 let (_, width, height) = canvas(columns);
                 let empty = f64::from((number.div_ceil(columns) * columns) - number) / f64::from(number);
-                (width / height / PLEASING).ln().abs() + 0.8 * empty
+                (width / height / PREFERRED_RATIO).ln().abs() + 0.8 * empty
             };
             (1..=number).min_by(|a, b| cost(*a).total_cmp(&cost(*b))).unwrap_or(1)
         });
@@ -153,7 +156,7 @@ impl Cells {
         let (cell_width, cell_height) = (side(rect).min(width), side(rect / shape).min(height));
         let cell = |index: u32| {
             let (column, line) = (index % columns, index / columns);
-            // A last line that is not full stands in the middle of a grid, but starts like the others on a sheet.
+            // An incomplete last line is centred in a grid, but left-aligned on a contact sheet.
             let missing = columns - (number - line * columns).min(columns);
             let shift = if self.caption == 0.0 { f64::from(missing) * (rect + gap) / 2.0 } else { 0.0 };
             let x = (gap + f64::from(column) * (rect + gap) + shift).round() as u32;

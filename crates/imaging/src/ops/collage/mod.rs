@@ -1,5 +1,5 @@
-//! Several pictures on one canvas. Where each goes is in `arrange` and `rows`; here they are put there, with their
-//! captions, one at a time.
+//! Combines several pictures on one canvas. `arrange` and `rows` compute the layout; here the pictures and captions
+//! are drawn, one at a time.
 
 mod arrange;
 mod rows;
@@ -18,14 +18,14 @@ use crate::{Color, EditContext, Fonts, Format, ImagingError, Picture, PixelRect,
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CollageLayout {
-    /// Rows as in a photo album: every picture whole, every row as wide as the others.
+    /// Rows as in a photo album: whole pictures, all rows equally wide.
     #[default]
     Grid,
     Row,
     Column,
-    /// Exactly two, of the same height, with a line between them.
+    /// Exactly two pictures of the same height, with a line between them.
     BeforeAfter,
-    /// Small, all in cells of a size, each with its caption below.
+    /// Small pictures in cells of one size, each with its caption below.
     ContactSheet,
 }
 
@@ -38,31 +38,31 @@ pub enum CollageBackground {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Collage {
     pub layout: CollageLayout,
-    /// Pictures per row, in cells of a size, for grids and contact sheets.
+    /// Pictures per row, in cells of one size, for grids and contact sheets.
     pub columns: Option<u32>,
-    /// The longer side. Without one it is 2048, or less if that would only enlarge every picture.
+    /// The longer side. Defaults to 2048, or less if that would only enlarge every picture.
     pub longest: Option<u32>,
     /// Between pictures and around them, in pixels.
     pub gap: Option<u32>,
     pub background: CollageBackground,
-    /// One per picture, or none at all; an empty one is not written.
+    /// One per picture, or none at all; empty captions are not drawn.
     pub captions: Vec<String>,
 }
 
 pub(super) const DEFAULT_LONGEST: u32 = 2048;
 
 impl Collage {
-    /// More pixels than the canvas will have.
+    /// An upper bound for the pixels of the canvas.
     pub fn most_pixels(&self) -> u64 {
         u64::from(self.longest.unwrap_or(DEFAULT_LONGEST)).pow(2)
     }
 }
 
-/// A picture in its place.
+/// Where a picture goes on the canvas.
 #[derive(Debug, Clone, PartialEq)]
 struct CollageCell {
     rect: PixelRect,
-    /// What becomes of a picture of another shape than its cell.
+    /// How a picture of another shape is fitted into its cell.
     fit: Fit,
     caption: Option<Caption>,
 }
@@ -99,7 +99,7 @@ fn compose<P: Pixel<Subpixel = u8>>(
         let picture = sources.open(index, context)?;
         let picture = resize_to_cell(picture, rect.width, rect.height, cell.fit, context)
             .map_err(SourceError::at(index))?;
-        put(&mut canvas, &pixels_of(picture), rect);
+        draw_picture(&mut canvas, &pixels_of(picture), rect);
     }
     let on = match collage.background {
         CollageBackground::Color(color) => color,
@@ -116,14 +116,14 @@ fn compose<P: Pixel<Subpixel = u8>>(
             None => "",
         };
         if let Some(caption) = cell.caption {
-            write(&mut canvas, text, caption, cell.rect, on, &context.fonts);
+            draw_caption(&mut canvas, text, caption, cell.rect, on, &context.fonts);
         }
     }
     Ok(canvas)
 }
 
-/// In the middle of its cell, of which it may fill less than all.
-fn put<P: Pixel<Subpixel = u8>>(
+/// Centres the picture in its cell; it may fill less than all of it.
+fn draw_picture<P: Pixel<Subpixel = u8>>(
     canvas: &mut ImageBuffer<P, Vec<u8>>,
     picture: &ImageBuffer<P, Vec<u8>>,
     rect: PixelRect,
@@ -142,7 +142,7 @@ fn put<P: Pixel<Subpixel = u8>>(
     }
 }
 
-fn write<P: Pixel<Subpixel = u8>>(
+fn draw_caption<P: Pixel<Subpixel = u8>>(
     canvas: &mut ImageBuffer<P, Vec<u8>>,
     text: &str,
     caption: Caption,
@@ -151,11 +151,11 @@ fn write<P: Pixel<Subpixel = u8>>(
     fonts: &Fonts,
 ) {
     let line = |size: f32, width: f32| {
-        let room = (width, size * 2.0);
+        let area = (width, size * 2.0);
         TextBlock::new(
             fonts,
             text,
-            &TextStyle { size, room, lines: Lines::One, align: Align::Left, edge: 0.0 },
+            &TextStyle { size, area, lines: Lines::One, align: Align::Left, edge: 0.0 },
         )
     };
     match caption {

@@ -1,29 +1,29 @@
-//! Pictures of any shapes in rows that all are as wide as the canvas, as in a photo album.
+//! Arranges pictures of any shape in rows that are all as wide as the canvas, as in a photo album.
 
 use crate::PixelRect;
 
-/// How many pictures go into each row, in their order, so that the whole comes near the `pleasing` shape and no row
-/// dwarfs another.
-pub(super) fn balanced(shapes: &[f64], pleasing: f64) -> Vec<usize> {
+/// How many pictures go into each row, in order, so that the whole comes near the `pleasing` aspect ratio and rows
+/// have similar heights.
+pub(super) fn balance_rows(shapes: &[f64], pleasing: f64) -> Vec<usize> {
     let cost = |counts: &Vec<usize>| {
-        let lengths = lengths(shapes, counts);
+        let lengths = row_ratios(shapes, counts);
         let height: f64 = lengths.iter().map(|length| 1.0 / length).sum();
         let tallest = lengths.iter().fold(f64::INFINITY, |least, length| least.min(*length));
         let lowest = lengths.iter().fold(0.0f64, |most, length| most.max(*length));
         (1.0 / height / pleasing).ln().abs() + 0.35 * (lowest / tallest).ln()
     };
-    let choices = (1..=shapes.len()).map(|rows| split(shapes, rows));
+    let choices = (1..=shapes.len()).map(|rows| split_rows(shapes, rows));
     choices.min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or_default()
 }
 
-/// The sum of the shapes in each row: how many times longer than high it is.
-fn lengths(shapes: &[f64], counts: &[usize]) -> Vec<f64> {
+/// The sum of the aspect ratios in each row, which is the ratio of the row.
+fn row_ratios(shapes: &[f64], counts: &[usize]) -> Vec<f64> {
     let mut rest = shapes.iter();
     counts.iter().map(|count| rest.by_ref().take(*count).sum::<f64>().max(1e-6)).collect()
 }
 
-/// Into so many rows whose lengths differ as little as possible.
-fn split(shapes: &[f64], rows: usize) -> Vec<usize> {
+/// Splits into this many rows whose ratios differ as little as possible.
+fn split_rows(shapes: &[f64], rows: usize) -> Vec<usize> {
     let mut before = vec![0.0];
     for shape in shapes {
         before.push(before.last().copied().unwrap_or(0.0) + shape);
@@ -53,8 +53,8 @@ fn split(shapes: &[f64], rows: usize) -> Vec<usize> {
     counts
 }
 
-/// Width and height of the canvas, the longer being `longest`, and a cell per picture.
-pub(super) fn rows(
+/// Width and height of the canvas, whose longer side is `longest`, and a cell per picture.
+pub(super) fn lay_out_rows(
     shapes: &[f64],
     counts: &[usize],
     longest: u32,
@@ -62,7 +62,7 @@ pub(super) fn rows(
     margin: u32,
 ) -> (u32, u32, Vec<PixelRect>) {
     let (room, gap, margin) = (f64::from(longest), f64::from(gap), f64::from(margin));
-    let lengths = lengths(shapes, counts);
+    let lengths = row_ratios(shapes, counts);
     let gaps = |count: usize| gap * (count as f64 - 1.0);
     let heights = |inner: f64| {
         let row = |(length, count): (&f64, &usize)| ((inner - gaps(*count)) / length).max(1.0);
@@ -94,7 +94,7 @@ pub(super) fn rows(
     (width, height, cells)
 }
 
-/// Whole pixels, at least one, inside the canvas. Rounding the ends keeps neighbours from drifting apart.
+/// Whole pixels, at least one, inside the canvas. Rounding the ends, not the lengths, keeps gaps even.
 fn span(near: f64, far: f64, side: u32) -> (u32, u32) {
     let start = (near.round() as u32).min(side - 1);
     let end = (far.round() as u32).clamp(start + 1, side);
@@ -106,18 +106,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn four_alike_make_two_by_two_and_wide_ones_are_stacked() {
-        assert_eq!(balanced(&[1.5; 4], 1.25), [2, 2]);
-        assert_eq!(balanced(&[1.5; 2], 1.25), [1, 1]);
-        assert_eq!(balanced(&[0.67; 2], 1.25), [2]);
-        assert_eq!(balanced(&[1.33; 9], 1.25), [3, 3, 3]);
-        assert_eq!(balanced(&[1.0], 1.25), [1]);
+    fn four_equal_pictures_make_two_by_two_and_wide_ones_are_stacked() {
+        assert_eq!(balance_rows(&[1.5; 4], 1.25), [2, 2]);
+        assert_eq!(balance_rows(&[1.5; 2], 1.25), [1, 1]);
+        assert_eq!(balance_rows(&[0.67; 2], 1.25), [2]);
+        assert_eq!(balance_rows(&[1.33; 9], 1.25), [3, 3, 3]);
+        assert_eq!(balance_rows(&[1.0], 1.25), [1]);
     }
 
     #[test]
-    fn every_row_ends_where_the_others_do_and_keeps_shapes() {
+    fn all_rows_are_equally_wide_and_keep_shapes() {
         let shapes = [1.5, 0.66, 1.0, 1.78, 0.75];
-        let (width, height, cells) = rows(&shapes, &[2, 3], 1000, 10, 10);
+        let (width, height, cells) = lay_out_rows(&shapes, &[2, 3], 1000, 10, 10);
         assert_eq!((width.max(height), cells.len()), (1000, 5));
         assert_eq!((cells[1].right(), cells[4].right()), (width - 10, width - 10));
         assert_eq!(cells[4].bottom(), height - 10);

@@ -1,4 +1,4 @@
-//! Every picture is where its layout says, whole, and nothing else is touched.
+//! Every picture of a collage is whole and where its layout puts it.
 
 use bytes::Bytes;
 use image::{DynamicImage, GenericImageView as _, ImageBuffer, Luma, LumaA};
@@ -33,7 +33,7 @@ fn mixed() -> Sources {
     Sources::new(COLORS.iter().zip(sizes).map(|(color, (w, h))| solid(*color, w, h)).collect())
 }
 
-/// Where pixels of this colour are: left, top, right, bottom, and how many.
+/// The bounds of the pixels of this colour, and their number: left, top, right, bottom, count.
 fn found(picture: &Picture, color: [u8; 3]) -> (u32, u32, u32, u32, u32) {
     let mut found = (u32::MAX, u32::MAX, 0, 0, 0);
     for (x, y, pixel) in picture.pixels().pixels() {
@@ -93,7 +93,7 @@ fn columns_make_cells_of_one_size_with_a_centred_last_line() {
 }
 
 #[test]
-fn before_and_after_stand_beside_a_line_and_say_which_is_which() {
+fn before_and_after_are_labelled_and_separated_by_a_line() {
     let pair = || Sources::new(vec![solid(COLORS[0], 300, 200), solid(COLORS[2], 600, 400)]);
     let made = collage(&pair(), &plan(CollageLayout::BeforeAfter), &EditContext::default()).unwrap();
     let (before, after) = (found(&made, COLORS[0]), found(&made, COLORS[2]));
@@ -111,7 +111,7 @@ fn before_and_after_stand_beside_a_line_and_say_which_is_which() {
 }
 
 #[test]
-fn captions_of_a_contact_sheet_stand_below_and_touch_no_picture() {
+fn captions_of_a_contact_sheet_are_below_the_pictures() {
     let captions: Vec<String> = (1..=5).map(|number| format!("picture number {number}.jpg")).collect();
     let bare = collage(&mixed(), &plan(CollageLayout::ContactSheet), &EditContext::default()).unwrap();
     let asked = Collage { captions, ..plan(CollageLayout::ContactSheet) };
@@ -125,7 +125,7 @@ fn captions_of_a_contact_sheet_stand_below_and_touch_no_picture() {
 }
 
 #[test]
-fn small_pictures_are_not_blown_up_unless_a_size_is_asked_for() {
+fn small_pictures_are_enlarged_only_on_request() {
     let sources = Sources::new(vec![solid(COLORS[0], 400, 300), solid(COLORS[1], 400, 300)]);
     let asked = Collage { longest: None, ..plan(CollageLayout::Row) };
     let made = collage(&sources, &asked, &EditContext::default()).unwrap();
@@ -135,7 +135,7 @@ fn small_pictures_are_not_blown_up_unless_a_size_is_asked_for() {
 }
 
 #[test]
-fn what_shines_through_shows_the_background_or_stays_transparent() {
+fn transparent_pixels_show_the_background_or_stay_transparent() {
     let glass = || file(ImageBuffer::from_pixel(50, 50, Rgba([0u8, 0, 0, 0])).into());
     let sources = Sources::new(vec![glass(), glass()]);
     let teal = Color::rgb(0, 128, 128);
@@ -146,21 +146,23 @@ fn what_shines_through_shows_the_background_or_stays_transparent() {
     let asked = Collage { background: CollageBackground::Transparent, ..asked };
     let made = collage(&sources, &asked, &EditContext::default()).unwrap();
     assert!(made.pixels().pixels().all(|(.., pixel)| pixel.0[3] == 0));
-    assert_eq!(made.target(), Format::Png);
+    assert_eq!(made.output_format(), Format::Png);
 }
 
 #[test]
-fn photos_make_a_jpeg_and_graphics_a_png() {
+fn a_collage_of_photos_is_a_jpeg_and_of_graphics_a_png() {
     let photo: Bytes = std::fs::read("tests/images/photo_rocket.jpg").unwrap().into();
     let made = |files| {
-        collage(&Sources::new(files), &plan(CollageLayout::Row), &EditContext::default()).unwrap().target()
+        collage(&Sources::new(files), &plan(CollageLayout::Row), &EditContext::default())
+            .unwrap()
+            .output_format()
     };
     assert_eq!(made(vec![photo.clone(), solid(COLORS[0], 9, 9)]), Format::Jpeg);
     assert_eq!(made(vec![solid(COLORS[1], 9, 9), solid(COLORS[0], 9, 9)]), Format::Png);
 }
 
 #[test]
-fn a_source_that_cannot_be_opened_is_named() {
+fn an_error_names_the_source_that_cannot_be_decoded() {
     let cut: Bytes = std::fs::read("tests/images/bad_truncated.png").unwrap().into();
     let sources = Sources::new(vec![solid(COLORS[0], 9, 9), cut, "no picture".into()]);
     let error = collage(&sources, &plan(CollageLayout::Grid), &EditContext::default()).unwrap_err();
@@ -170,7 +172,7 @@ fn a_source_that_cannot_be_opened_is_named() {
 }
 
 #[test]
-fn work_that_nobody_waits_for_ends() {
+fn a_collage_stops_when_the_flag_is_set() {
     let stop = crate::StopFlag::default();
     stop.stop();
     let error = collage(&mixed(), &plan(CollageLayout::Grid), &EditContext::new(Limits::default(), stop))

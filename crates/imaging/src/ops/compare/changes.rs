@@ -1,22 +1,22 @@
-//! Which pixels of a picture changed, how much, and which of them belong together.
+//! Which pixels of a picture changed, by how much, and in which regions.
 
 use image::RgbImage;
 
 use crate::{EditContext, ImagingError, PixelRect};
 
-/// A pixel changed if it differs by this much of 255, or together with its neighbours by less:
-/// what is below comes from compression.
-const ALONE: u8 = 40;
-const TOGETHER: u8 = 14;
-const MOST_REGIONS: usize = 5;
-/// Changes nearer to each other than this part of the longer side are one.
-const NEAR: u32 = 40;
-/// The strongest change glows at full heat, but one as faint as this must not.
-const FAINTEST_TOP: u8 = 48;
+/// A pixel counts as changed if it differs by `MIN_SINGLE_DIFFERENCE` of 255, or together with its neighbours by `MIN_MEAN_DIFFERENCE`. Smaller
+/// differences come from compression.
+const MIN_SINGLE_DIFFERENCE: u8 = 40;
+const MIN_MEAN_DIFFERENCE: u8 = 14;
+const MAX_REGIONS: usize = 5;
+/// Changes nearer than this share of the longer side (1/40) form one region.
+const MERGE_DISTANCE_DIVISOR: u32 = 40;
+/// The strongest change is shown at full heat, unless it is fainter than this.
+const MIN_HEAT_SCALE: u8 = 48;
 
 pub(super) struct Changes {
     width: u32,
-    /// How much each pixel differs, smoothed where that says more.
+    /// The difference of each pixel, smoothed where the mean is more telling.
     by: Vec<u8>,
     changed: usize,
     top: u8,
@@ -28,16 +28,16 @@ impl Changes {
         let (width, height) = a.dimensions();
         let most = |(p, q): (&image::Rgb<u8>, &image::Rgb<u8>)| {
             let by = |channel: usize| p.0[channel].abs_diff(q.0[channel]);
-            // Eyes and JPEG alike take brightness more seriously than colour.
+            // Brightness weighs more than colour, for eyes and for JPEG.
             brightness(p.0).abs_diff(brightness(q.0)).max(by(0).max(by(1)).max(by(2)) / 2)
         };
         let alone: Vec<u8> = a.pixels().zip(b.pixels()).map(most).collect();
         context.check_stopped()?;
-        let mut by = smoothed(&alone, width as usize, context)?;
+        let mut by = mean_of_neighbours(&alone, width as usize, context)?;
         let mut changed = 0;
         let mut counts = [0usize; 256];
         for (by, alone) in by.iter_mut().zip(&alone) {
-            if *alone >= ALONE || *by >= TOGETHER {
+            if *alone >= MIN_SINGLE_DIFFERENCE || *by >= MIN_MEAN_DIFFERENCE {
                 *by = (*by).max(*alone).max(1);
                 changed += 1;
                 counts[usize::from(*by)] += 1;
@@ -45,14 +45,14 @@ impl Changes {
                 *by = 0;
             }
         }
-        // All but the hottest hundredth decides what glows most.
+        // The 99th percentile sets the scale of the heat.
         let mut beyond = changed / 100;
         let top = counts.iter().rposition(|count| {
             let found = *count > beyond;
             beyond = beyond.saturating_sub(*count);
             found
         });
-        let top = (top.unwrap_or(0) as u8).max(FAINTEST_TOP);
+        let top = (top.unwrap_or(0) as u8).max(MIN_HEAT_SCALE);
         let regions = regions(&by, width, height);
         Ok(Self { width, by, changed, top, regions })
     }
@@ -73,7 +73,7 @@ fn brightness([r, g, b]: [u8; 3]) -> u8 {
 }
 
 /// The mean of each pixel and its eight neighbours.
-fn smoothed(by: &[u8], width: usize, context: &EditContext) -> Result<Vec<u8>, ImagingError> {
+fn mean_of_neighbours(by: &[u8], width: usize, context: &EditContext) -> Result<Vec<u8>, ImagingError> {
     let height = by.len() / width.max(1);
     let mut smooth = vec![0; by.len()];
     for y in 0..height {
@@ -95,7 +95,7 @@ fn smoothed(by: &[u8], width: usize, context: &EditContext) -> Result<Vec<u8>, I
     Ok(smooth)
 }
 
-/// A square of pixels and what changed in it.
+/// A square of pixels and the changes in it.
 #[derive(Clone, Copy)]
 struct Tile {
     changed: u32,
@@ -119,9 +119,9 @@ impl Tile {
     }
 }
 
-/// Changes that are near each other make one region. The largest come first; specks beside them are left out.
+/// Groups nearby changes into regions, the largest first; specks beside them are left out.
 fn regions(by: &[u8], width: u32, height: u32) -> Vec<PixelRect> {
-    let tile = (width.max(height) / NEAR).max(4);
+    let tile = (width.max(height) / MERGE_DISTANCE_DIVISOR).max(4);
     let (across, down) = (width.div_ceil(tile) as usize, height.div_ceil(tile) as usize);
     let mut tiles = vec![Tile::EMPTY; across * down];
     for (y, row) in (0..).zip(by.chunks(width.max(1) as usize)) {
@@ -153,7 +153,7 @@ fn regions(by: &[u8], width: u32, height: u32) -> Vec<PixelRect> {
     }
     found.sort_by_key(|region| std::cmp::Reverse(region.changed));
     let worth = found.first().map_or(0, |largest| largest.changed / 50);
-    let kept = found.into_iter().take(MOST_REGIONS).filter(|region| region.changed > worth);
+    let kept = found.into_iter().take(MAX_REGIONS).filter(|region| region.changed > worth);
     kept.map(|region| PixelRect {
         x: region.left,
         y: region.top,

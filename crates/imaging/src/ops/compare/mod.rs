@@ -1,4 +1,4 @@
-//! Two pictures held against each other: how alike they are, where they differ, and pictures that show it.
+//! Compares two pictures: similarity, changed regions, and pictures that show them.
 
 mod changes;
 mod similarity;
@@ -15,10 +15,10 @@ use super::{Collage, CollageBackground, CollageLayout, Fit, ResizeTo, collage, r
 use crate::paint::{Outline, PaintShape};
 use crate::{Color, EditContext, Format, ImagingError, Picture, PixelRect, Region, SourceError, Sources};
 
-/// What both are brought to at most. Finer differences than this leaves are noise.
-const LONGEST: u32 = 1600;
-/// What shines through in both must look the same in both.
-const BELOW: Color = Color::WHITE;
+/// Both pictures are scaled down to this at most. Finer differences are noise.
+const MAX_SIDE: u32 = 1600;
+/// Background for transparent pixels of both pictures.
+const BACKGROUND: Color = Color::WHITE;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -33,36 +33,36 @@ pub enum CompareMode {
 pub struct Comparison {
     /// Whether every sample of every pixel is the same.
     pub identical: bool,
-    /// How alike they look, 0 to 1.
+    /// How similar they look, 0 to 1.
     pub similarity: f64,
-    /// The share of pixels that visibly changed, 0 to 1.
+    /// Share of pixels that visibly changed, 0 to 1.
     pub changed: f64,
-    /// Where they changed, the largest change first; at most five.
+    /// Changed regions, the largest first; at most five.
     pub regions: Vec<Region>,
-    /// The size they were compared at, if it is not that of both.
+    /// The size of the comparison, if it differs from that of either picture.
     pub scaled_to: Option<(u32, u32)>,
-    /// Whether parts of the second had to be left out, because its shape is another.
+    /// Whether parts of the second picture were cut off, because its shape differs.
     pub cropped: bool,
     pub side_by_side: Option<Picture>,
     pub difference: Option<Picture>,
 }
 
-/// The first two of the sources.
+/// Compares the first two sources.
 pub fn compare(
     sources: &Sources,
     mode: CompareMode,
     context: &EditContext,
 ) -> Result<Comparison, SourceError> {
     let (first, second) = (sources.size(0)?, sources.size(1)?);
-    let factor = (f64::from(LONGEST) / f64::from(first.0.max(first.1))).min(1.0);
+    let factor = (f64::from(MAX_SIDE) / f64::from(first.0.max(first.1))).min(1.0);
     let side = |length: u32| (f64::from(length) * factor).round().max(1.0) as u32;
     let frame = (side(first.0), side(first.1));
     let open = |index: usize| -> Result<(RgbImage, u64), SourceError> {
         let picture = sources.open(index, context)?;
-        let mark = fingerprint(&picture);
+        let mark = hash_pixels(&picture);
         let picture =
             resize_to_cell(picture, frame.0, frame.1, Fit::Fill, context).map_err(SourceError::at(index))?;
-        Ok((picture.flatten_onto(BELOW), mark))
+        Ok((picture.flatten_onto(BACKGROUND), mark))
     };
     let (a, a_mark) = open(0)?;
     let (b, b_mark) = open(1)?;
@@ -71,7 +71,7 @@ pub fn compare(
     let shape = |(width, height): (u32, u32)| f64::from(width) / f64::from(height);
     let mut comparison = Comparison {
         identical,
-        similarity: if identical { 1.0 } else { similarity::of(&a, &b, context)? },
+        similarity: if identical { 1.0 } else { similarity::measure_similarity(&a, &b, context)? },
         changed: changes.share(),
         regions: changes.regions.iter().filter_map(|area| in_thousandths(*area, frame)).collect(),
         scaled_to: (first != frame || second != frame).then_some(frame),
@@ -81,7 +81,7 @@ pub fn compare(
     };
     drop(b);
     if mode != CompareMode::SideBySide {
-        comparison.difference = Some(shown(a, &changes, context)?);
+        comparison.difference = Some(draw_changes(a, &changes, context)?);
     }
     drop(changes);
     if mode != CompareMode::Difference {
@@ -90,7 +90,7 @@ pub fn compare(
             columns: None,
             longest: None,
             gap: None,
-            background: CollageBackground::Color(BELOW),
+            background: CollageBackground::Color(BACKGROUND),
             captions: vec!["A".to_owned(), "B".to_owned()],
         };
         comparison.side_by_side = Some(collage(sources, &side_by_side, context)?);
@@ -98,8 +98,8 @@ pub fn compare(
     Ok(comparison)
 }
 
-/// Equal only for the same pixels of the same kind; two pictures need not be in memory together for it.
-fn fingerprint(picture: &Picture) -> u64 {
+/// Equal only for the same pixels of the same kind. Saves holding two pictures in memory together.
+fn hash_pixels(picture: &Picture) -> u64 {
     let mut hasher = DefaultHasher::new();
     (picture.width(), picture.height(), picture.pixels().color()).hash(&mut hasher);
     hasher.write(picture.pixels().as_bytes());
@@ -113,8 +113,8 @@ fn in_thousandths(area: PixelRect, (width, height): (u32, u32)) -> Option<Region
     Region::new(left, top, far(area.right(), width), far(area.bottom(), height)).ok()
 }
 
-/// The first picture in dark grays, with what changed glowing on it and outlined.
-fn shown(base: RgbImage, changes: &Changes, context: &EditContext) -> Result<Picture, ImagingError> {
+/// The first picture in dark grays, with the changes as a heat map and outlined.
+fn draw_changes(base: RgbImage, changes: &Changes, context: &EditContext) -> Result<Picture, ImagingError> {
     let mut shown = base;
     let (width, height) = shown.dimensions();
     for (y, row) in shown.rows_mut().enumerate() {
@@ -159,8 +159,8 @@ fn shown(base: RgbImage, changes: &Changes, context: &EditContext) -> Result<Pic
 
 fn luma(picture: &RgbImage, context: &EditContext) -> Result<image::GrayImage, ImagingError> {
     let gray = Picture::new(imageops::grayscale(picture).into(), Format::Png);
-    let gray = if gray.width().max(gray.height()) > similarity::LONGEST {
-        resize(gray, ResizeTo::longest(similarity::LONGEST)?, context)?
+    let gray = if gray.width().max(gray.height()) > similarity::MAX_SIDE {
+        resize(gray, ResizeTo::longest(similarity::MAX_SIDE)?, context)?
     } else {
         gray
     };

@@ -1,18 +1,21 @@
-//! How alike two pictures look, as people see it: structural similarity (SSIM) of their brightness, over small
-//! windows and averaged.
+//! Perceived similarity of two pictures: structural similarity (SSIM) of brightness, averaged over small windows.
 
 use image::{GrayImage, RgbImage};
 
 use super::luma;
 use crate::{EditContext, ImagingError};
 
-/// The size the figure is taken at. At full size it would mostly speak of noise.
-pub(super) const LONGEST: u32 = 512;
+/// The size at which similarity is measured. At full size it would mostly measure noise.
+pub(super) const MAX_SIDE: u32 = 512;
 const WINDOW: u32 = 8;
 const STEP: usize = 4;
 
 /// 0 to 1; both have the same size.
-pub(super) fn of(a: &RgbImage, b: &RgbImage, context: &EditContext) -> Result<f64, ImagingError> {
+pub(super) fn measure_similarity(
+    a: &RgbImage,
+    b: &RgbImage,
+    context: &EditContext,
+) -> Result<f64, ImagingError> {
     let (a, b) = (luma(a, context)?, luma(b, context)?);
     let (across, down) = (WINDOW.min(a.width()), WINDOW.min(a.height()));
     let (mut sum, mut windows) = (0.0, 0.0);
@@ -45,7 +48,7 @@ fn window(a: &GrayImage, b: &GrayImage, (left, top): (u32, u32), (across, down):
         [sum_a, sum_b, sum_aa, sum_bb, sum_ab].map(|sum| f64::from(sum) / number);
     let (spread_a, spread_b) = (mean_aa - mean_a * mean_a, mean_bb - mean_b * mean_b);
     let together = mean_ab - mean_a * mean_b;
-    // The constants of the original paper, for samples of 8 bits.
+    // The constants of the original paper, for 8-bit samples.
     let (c1, c2) = ((0.01f64 * 255.0).powi(2), (0.03f64 * 255.0).powi(2));
     ((2.0 * mean_a * mean_b + c1) * (2.0 * together + c2))
         / ((mean_a * mean_a + mean_b * mean_b + c1) * (spread_a + spread_b + c2))

@@ -1,4 +1,4 @@
-//! The figures mean what they say, and the difference is shown where it is.
+//! Similarity, changed regions and the pictures that show them.
 
 use bytes::Bytes;
 use image::{DynamicImage, GenericImageView as _, ImageBuffer, Luma, Rgb, Rgba};
@@ -20,7 +20,7 @@ fn between(a: Bytes, b: Bytes) -> Comparison {
 }
 
 #[test]
-fn the_same_pixels_are_identical_whatever_the_file() {
+fn equal_pixels_are_identical_for_any_file_format() {
     let png = file(photo().into());
     let mut bmp = std::io::Cursor::new(Vec::new());
     photo().write_to(&mut bmp, image::ImageFormat::Bmp).unwrap();
@@ -70,7 +70,7 @@ fn compression_alone_is_no_visible_change() {
 }
 
 #[test]
-fn likeness_falls_with_what_is_done_to_a_picture() {
+fn similarity_falls_with_the_strength_of_an_edit() {
     let likeness = |pixels: DynamicImage| between(file(photo().into()), file(pixels)).similarity;
     let mut brighter = photo();
     brighter.pixels_mut().for_each(|pixel| pixel.0 = pixel.0.map(|sample| sample.saturating_add(12)));
@@ -84,7 +84,7 @@ fn likeness_falls_with_what_is_done_to_a_picture() {
 }
 
 #[test]
-fn other_sizes_are_scaled_and_other_shapes_cut_and_said_so() {
+fn other_sizes_are_scaled_and_other_shapes_cropped_and_reported() {
     let half = DynamicImage::from(photo()).resize_exact(256, 256, image::imageops::FilterType::Lanczos3);
     let result = between(file(photo().into()), file(half));
     assert_eq!((result.scaled_to, result.cropped), (Some((512, 512)), false));
@@ -94,7 +94,7 @@ fn other_sizes_are_scaled_and_other_shapes_cut_and_said_so() {
 }
 
 #[test]
-fn each_mode_gives_what_it_is_called() {
+fn each_mode_returns_its_pictures() {
     let sources = Sources::new(vec![file(photo().into()), file(photo().into())]);
     let made = |mode| {
         let made = compare(&sources, mode, &EditContext::default()).unwrap();

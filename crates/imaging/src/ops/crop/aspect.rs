@@ -1,4 +1,4 @@
-//! The shape to crop to, and the point to crop around.
+//! The aspect ratio to crop to, and the centre of the crop.
 
 use std::str::FromStr;
 
@@ -11,25 +11,25 @@ pub struct Aspect {
     height: f64,
 }
 
-/// Where the middle of a crop should be, in thousandths of the upright picture.
+/// The centre of a crop, in thousandths of the upright picture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CropCenter {
     x: f64,
     y: f64,
 }
 
-/// Beyond this a crop is a line, not a picture.
-const MOST_EXTREME: f64 = 100.0;
+/// Beyond this ratio a crop would be a line.
+const MAX_RATIO: f64 = 100.0;
 
 impl Aspect {
     pub fn new(width: f64, height: f64) -> Result<Self, ImagingError> {
         let ratio = width / height;
-        let sane = width > 0.0 && height > 0.0 && (1.0 / MOST_EXTREME..=MOST_EXTREME).contains(&ratio);
-        sane.then_some(Self { width, height }).ok_or_else(|| refused(&format!("{width}:{height}")))
+        let sane = width > 0.0 && height > 0.0 && (1.0 / MAX_RATIO..=MAX_RATIO).contains(&ratio);
+        sane.then_some(Self { width, height }).ok_or_else(|| unknown_aspect(&format!("{width}:{height}")))
     }
 
-    /// The largest part of this shape, pushed inside the frame.
-    pub(super) fn largest(self, center: CropCenter, width: u32, height: u32) -> PixelRect {
+    /// The largest rectangle of this shape, moved inside the frame.
+    pub(super) fn largest_rect(self, center: CropCenter, width: u32, height: u32) -> PixelRect {
         let scale = (f64::from(width) / self.width).min(f64::from(height) / self.height);
         let side = |part: f64, whole: u32| ((part * scale).round() as u32).clamp(1, whole.max(1));
         let (w, h) = (side(self.width, width), side(self.height, height));
@@ -61,7 +61,7 @@ impl Default for CropCenter {
     }
 }
 
-fn refused(text: &str) -> ImagingError {
+fn unknown_aspect(text: &str) -> ImagingError {
     ImagingError::BadArgument(format!(
         "The aspect {text:?} is not one to crop to. Use \"square\" or width:height such as 1:1, 4:5, 3:2 or \
          16:9, at most 100 times as long as wide."
@@ -76,10 +76,10 @@ impl FromStr for Aspect {
         if wanted == "square" {
             return Self::new(1.0, 1.0);
         }
-        let (width, height) = wanted.split_once([':', '/', 'x', '×']).ok_or_else(|| refused(text))?;
+        let (width, height) = wanted.split_once([':', '/', 'x', '×']).ok_or_else(|| unknown_aspect(text))?;
         match (width.trim().parse(), height.trim().parse()) {
-            (Ok(width), Ok(height)) => Self::new(width, height).map_err(|_| refused(text)),
-            _ => Err(refused(text)),
+            (Ok(width), Ok(height)) => Self::new(width, height).map_err(|_| unknown_aspect(text)),
+            _ => Err(unknown_aspect(text)),
         }
     }
 }
@@ -90,7 +90,7 @@ mod tests {
 
     fn rect(aspect: &str, center: CropCenter, width: u32, height: u32) -> (u32, u32, u32, u32) {
         let aspect: Aspect = aspect.parse().unwrap();
-        let PixelRect { x, y, width, height } = aspect.largest(center, width, height);
+        let PixelRect { x, y, width, height } = aspect.largest_rect(center, width, height);
         (x, y, width, height)
     }
 
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crop_around_a_point_is_as_large_and_stays_inside() {
+    fn a_crop_around_a_point_keeps_its_size_and_stays_inside() {
         let center = |x, y| CropCenter::new(x, y).unwrap();
         assert_eq!(
             rect("square", center(600.0, 500.0), 1000, 500),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_senseless_aspect_is_refused_with_examples() {
+    fn an_invalid_aspect_is_refused_with_examples() {
         for text in ["", "wide", "0:1", "1:0", "-1:1", "nan:1", "1:inf", "1000:1", "1:2:3"] {
             let error = text.parse::<Aspect>().unwrap_err().to_string();
             assert!(error.contains("16:9"), "{text}: {error}");

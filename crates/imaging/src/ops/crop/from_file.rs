@@ -1,4 +1,4 @@
-//! Edits straight from a file that need not decode all of it.
+//! Crops a file without decoding all of it.
 
 use image::metadata::Orientation;
 
@@ -7,7 +7,7 @@ use crate::codecs::decode_top;
 use crate::file::read_header;
 use crate::{EditContext, Format, ImagingError, Picture, decode, geometry};
 
-/// The same as decoding and cropping, without the rows below the crop.
+/// The same as decoding and cropping, but skips the rows below the crop where the format allows.
 pub fn crop_file(bytes: &[u8], to: CropTo, context: &EditContext) -> Result<Picture, ImagingError> {
     let (format, stored) = read_header(bytes)?;
     let rect = match stored.orientation {
@@ -17,7 +17,7 @@ pub fn crop_file(bytes: &[u8], to: CropTo, context: &EditContext) -> Result<Pict
     match rect {
         Some(rect) => {
             let top = decode_top(bytes, rect.bottom(), context)?;
-            top.try_map(|pixels| geometry::cut(pixels, rect))
+            top.try_map(|pixels| geometry::crop(pixels, rect))
         }
         None => crop(decode(bytes, context)?, to, context),
     }
@@ -30,7 +30,7 @@ mod tests {
     use crate::ops::{CropCenter, TrimTolerance};
 
     #[test]
-    fn a_crop_from_the_file_is_the_crop_of_the_picture() {
+    fn cropping_a_file_equals_cropping_the_decoded_picture() {
         let region = |top, bottom| CropTo::Region(Region::new(100.0, top, 300.0, bottom).unwrap());
         let square = CropTo::Aspect { aspect: "square".parse().unwrap(), center: CropCenter::default() };
         let context = EditContext::default();

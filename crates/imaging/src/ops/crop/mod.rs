@@ -1,4 +1,5 @@
-//! Cuts a picture to a region, to a shape, or free of its borders. Pixels only move; none is recomputed.
+//! Crops a picture to a region, to an aspect ratio, or to what lies inside its borders. Pixels only move; none is
+//! recomputed.
 
 mod aspect;
 mod from_file;
@@ -15,7 +16,7 @@ use crate::{EditContext, ImagingError, Picture, PixelRect, Region, geometry};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CropTo {
     Region(Region),
-    /// As large as fits, with `center` in the middle as far as the frame allows.
+    /// As large as fits, centred on `center` as far as the frame allows.
     Aspect {
         aspect: Aspect,
         center: CropCenter,
@@ -25,11 +26,11 @@ pub enum CropTo {
 }
 
 impl CropTo {
-    /// What is kept of a picture of this size; trimming alone has to see the pixels first.
+    /// The rectangle to keep. `None` for trimming, which needs the pixels.
     pub(crate) fn rect(self, width: u32, height: u32) -> Option<PixelRect> {
         match self {
             Self::Region(region) => Some(region.to_pixels(width, height)),
-            Self::Aspect { aspect, center } => Some(aspect.largest(center, width, height)),
+            Self::Aspect { aspect, center } => Some(aspect.largest_rect(center, width, height)),
             Self::Trim(_) => None,
         }
     }
@@ -43,5 +44,5 @@ pub fn crop(picture: Picture, to: CropTo, context: &EditContext) -> Result<Pictu
         CropTo::Region(_) | CropTo::Aspect { .. } => to.rect(width, height),
     };
     let rect = rect.ok_or_else(|| ImagingError::failed("nothing left inside the borders"))?;
-    picture.try_map(|pixels| geometry::cut(pixels, rect))
+    picture.try_map(|pixels| geometry::crop(pixels, rect))
 }

@@ -1,4 +1,4 @@
-//! What a crop promises on pictures of any size.
+//! Cropping and trimming pictures of any size.
 
 use image::{DynamicImage, GrayImage, Luma, Rgb, RgbImage, Rgba, RgbaImage};
 use proptest::prelude::*;
@@ -35,7 +35,7 @@ fn trimming_cuts_each_side_by_its_own_border() {
 }
 
 #[test]
-fn what_jpeg_does_to_a_border_does_not_keep_it() {
+fn jpeg_artefacts_in_a_border_are_tolerated() {
     let dirty = RgbImage::from_fn(40, 40, |x, y| {
         let noise = ((x * 7 + y * 3) % 6) as u8;
         if (10..30).contains(&x) && (10..30).contains(&y) { busy(x, y) } else { Rgb([240 + noise; 3]) }
@@ -45,7 +45,7 @@ fn what_jpeg_does_to_a_border_does_not_keep_it() {
 }
 
 #[test]
-fn transparent_space_is_a_border_whatever_colour_it_hides() {
+fn transparent_space_is_a_border_for_any_hidden_colour() {
     let drawing = RgbaImage::from_fn(30, 20, |x, y| {
         if (4..9).contains(&x) && (6..7).contains(&y) {
             Rgba([9, 9, 9, 255])
@@ -74,7 +74,7 @@ fn a_frame_inside_a_frame_stays() {
 }
 
 #[test]
-fn nothing_to_trim_and_nothing_but_border_are_both_said() {
+fn no_border_and_all_border_are_errors() {
     let error = trim(RgbImage::from_fn(30, 30, busy)).unwrap_err().to_string();
     assert!(error.contains("no border"), "{error}");
     for (width, height) in [(30, 30), (1, 1), (1, 50)] {
@@ -88,7 +88,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn a_crop_keeps_the_bits_of_what_it_keeps(
+    fn a_crop_keeps_its_pixels_bit_for_bit(
         width in 1..70u32, height in 1..70u32,
         (left, top) in (0.0..999.0f64, 0.0..999.0f64), (w, h) in (0.5..1000.0f64, 0.5..1000.0f64),
         (aspect_w, aspect_h) in (1.0..40.0f64, 1.0..40.0f64), (x, y) in (0.0..=1000.0f64, 0.0..=1000.0f64),
@@ -106,20 +106,20 @@ proptest! {
     }
 
     #[test]
-    fn an_aspect_fills_one_side_and_holds_its_shape(
+    fn an_aspect_crop_fills_one_side_and_has_the_requested_shape(
         width in 1..4000u32, height in 1..4000u32, (w, h) in (1.0..50.0f64, 1.0..50.0f64),
     ) {
         let to = CropTo::Aspect { aspect: Aspect::new(w, h).unwrap(), center: CropCenter::default() };
         let rect = to.rect(width, height).unwrap();
         prop_assert!(rect.width == width || rect.height == height);
-        // To the pixel on the side that gives way.
+        // Exact to the pixel on the shorter side.
         let (ideal_w, ideal_h) = (f64::from(rect.height) * w / h, f64::from(rect.width) * h / w);
         let off = (f64::from(rect.width) - ideal_w).abs().min((f64::from(rect.height) - ideal_h).abs());
         prop_assert!(off <= 1.0, "{:?}", rect);
     }
 
     #[test]
-    fn trimming_cuts_nothing_but_border(
+    fn trimming_cuts_only_borders(
         width in 1..40u32, height in 1..40u32,
         (left, top, right, bottom) in (0..9u32, 0..9u32, 0..9u32, 0..9u32),
         percent in 0.0..20.0f64, gray in 0..=255u8,
@@ -132,7 +132,7 @@ proptest! {
         if let Ok(found) = found {
             let kept = found.inside(width, height).unwrap();
             let most = (percent * 2.55 * 2.0).ceil() as u8 + 2;
-            // Each cut row and column lies within the tolerance around one colour.
+            // Each cut row and column is within the tolerance of one colour.
             for y in (0..found.top).chain(kept.bottom()..height) {
                 let row: Vec<u8> = (kept.x..kept.right()).map(|x| whole.get_pixel(x, y).0[0]).collect();
                 prop_assert!(row.iter().max().unwrap() - row.iter().min().unwrap() <= most);

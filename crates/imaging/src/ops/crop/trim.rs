@@ -1,4 +1,4 @@
-//! Finds borders of one colour: bars, margins of a scan or a screenshot, transparent space around a drawing.
+//! Finds borders of one colour: bars, margins of scans and screenshots, transparent space around a drawing.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use image::{DynamicImage, ImageBuffer, Pixel};
 use crate::picture::Sample;
 use crate::{EditContext, ImagingError, Picture, PixelRect};
 
-/// How far a pixel may be from its border's colour, in any channel.
+/// How far a pixel may be from the colour of its border, in any channel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrimTolerance {
     percent: f64,
@@ -30,13 +30,13 @@ impl TrimTolerance {
 }
 
 impl Default for TrimTolerance {
-    /// What JPEG does to a plain border stays below this.
+    /// JPEG artefacts in a plain border stay below this.
     fn default() -> Self {
         Self { percent: 5.0 }
     }
 }
 
-/// How many pixels of border there are on each side: some, and not the whole picture.
+/// Pixels of border on each side. At least one side has a border, and something is left inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Borders {
     pub left: u32,
@@ -46,7 +46,7 @@ pub struct Borders {
 }
 
 impl Borders {
-    /// What is inside, if anything is.
+    /// The part inside, if there is any.
     pub(super) fn inside(self, width: u32, height: u32) -> Option<PixelRect> {
         let width = width.checked_sub(self.left + self.right)?;
         let height = height.checked_sub(self.top + self.bottom)?;
@@ -66,7 +66,8 @@ impl fmt::Display for Borders {
     }
 }
 
-/// The borders of a picture. Each side may have a colour of its own, but only one: a frame inside a frame stays.
+/// Finds the borders of a picture. Each side may have a colour of its own, but only one: a frame inside a frame
+/// stays.
 pub fn find_borders(
     picture: &Picture,
     tolerance: TrimTolerance,
@@ -101,7 +102,7 @@ pub fn find_borders(
 
 type Lines<'a, const N: usize> = Box<dyn Iterator<Item = [f32; N]> + 'a>;
 
-/// Goes round the sides until none gives way any more: a bar at the left may hide that the top is plain.
+/// Goes round the sides until none shrinks any more: a bar on the left may hide that the top is plain.
 fn search<P: Pixel, const N: usize>(
     buffer: &ImageBuffer<P, Vec<P::Subpixel>>,
     tolerance: f32,
@@ -112,8 +113,8 @@ where
 {
     let (width, height) = (buffer.width() as usize, buffer.height() as usize);
     let pixels = buffer.as_chunks::<N>().0;
-    let seen = |pixel: &[P::Subpixel; N]| seen::<P, N>(pixel);
-    // What is left, as ranges: first column, column after the last, and the same for rows.
+    let seen = |pixel: &[P::Subpixel; N]| visible_color::<P, N>(pixel);
+    // The remaining ranges: first column, column after the last, and the same for rows.
     let (mut x0, mut x1, mut y0, mut y1) = (0, width, 0, height);
     let mut colors = [None; 4];
     loop {
@@ -160,8 +161,8 @@ where
     }
 }
 
-/// Colours as they show: what alpha hides makes no difference.
-fn seen<P: Pixel, const N: usize>(pixel: &[P::Subpixel; N]) -> [f32; N]
+/// Colours as they are displayed: hidden colours make no difference.
+fn visible_color<P: Pixel, const N: usize>(pixel: &[P::Subpixel; N]) -> [f32; N]
 where
     P::Subpixel: Sample,
 {

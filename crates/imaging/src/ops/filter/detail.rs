@@ -1,53 +1,54 @@
-//! Filters that look at the neighbourhood of a pixel. Colours hidden by alpha have no say in it: every average
-//! is weighted by alpha.
+//! Filters that use the neighbourhood of a pixel. Every average is weighted by alpha, so hidden colours do not count.
 
 use super::Canvas;
-use crate::blur::{Smooth, beside_blur};
+use crate::blur::{BlurredWindow, change_with_blur};
 use crate::picture::Sample;
 use crate::pixels::{alpha, color, each_pixel, luma, mix, rows_of, set_color};
 use crate::{ImagingError, PixelRect};
 
-/// Of a blur of full strength, as a part of the shorter side.
-const BLUR_SIGMA: f32 = 0.04;
-/// The side of a block of full strength, as a part of the shorter side.
-const BLOCK: f32 = 0.1;
-/// How far sharpening may move a pixel; more would be a halo.
-const MOST_SHARPENING: f32 = 0.25;
-/// Differences of this size are noise as often as detail, and are raised less.
-const NOISE: f32 = 0.012;
-/// Below this there is nothing to be seen.
-const LEAST_ALPHA: f32 = 1.0 / 1024.0;
+/// Sigma of a blur of full strength, as a share of the shorter side.
+const MAX_BLUR_SIGMA: f32 = 0.04;
+/// Side of a block of full strength, as a share of the shorter side.
+const MAX_BLOCK_SHARE: f32 = 0.1;
+/// How far sharpening may move a pixel; more would show as a halo.
+const MAX_SHARPENING: f32 = 0.25;
+/// Differences below this are noise as often as detail, and are raised less.
+const NOISE_LEVEL: f32 = 0.012;
+/// Below this alpha nothing is visible.
+const MIN_VISIBLE_ALPHA: f32 = 1.0 / 1024.0;
 
 impl<S: Sample, const N: usize> Canvas<'_, S, N> {
     pub(super) fn blur(&mut self, strength: f32) -> Result<(), ImagingError> {
-        self.soften((self.shorter() * BLUR_SIGMA * strength).max(0.5), 1.0)
+        self.soften((self.shorter() * MAX_BLUR_SIGMA * strength).max(0.5), 1.0)
     }
 
     /// Mixes in a blurred version.
     pub(in crate::ops) fn soften(&mut self, sigma: f32, share: f32) -> Result<(), ImagingError> {
-        let blend = |pixel: &mut [S; N], smooth: [f32; 3]| {
+        let blend = |pixel: &mut [S; N], blurred: [f32; 3]| {
             let before = color(pixel);
-            set_color(pixel, std::array::from_fn(|channel| mix(before[channel], smooth[channel], share)));
+            set_color(pixel, std::array::from_fn(|channel| mix(before[channel], blurred[channel], share)));
         };
         match N {
-            1 => self.beside(
+            1 => self.change_with_blur_of(
                 sigma,
                 |pixel| [luma(pixel)],
-                |pixel, smooth, x, y| {
-                    let [gray] = smooth.at(x, y);
+                |pixel, blurred, x, y| {
+                    let [gray] = blurred.at(x, y);
                     blend(pixel, [gray; 3]);
                 },
             ),
-            3 => self.beside(sigma, color, |pixel, smooth, x, y| blend(pixel, smooth.at(x, y))),
-            _ => self.beside(
+            3 => {
+                self.change_with_blur_of(sigma, color, |pixel, blurred, x, y| blend(pixel, blurred.at(x, y)))
+            }
+            _ => self.change_with_blur_of(
                 sigma,
                 |pixel| {
                     let (alpha, [r, g, b]) = (alpha(pixel), color(pixel));
                     [r * alpha, g * alpha, b * alpha, alpha]
                 },
-                |pixel, smooth, x, y| {
-                    let [r, g, b, alpha] = smooth.at(x, y);
-                    if alpha > LEAST_ALPHA {
+                |pixel, blurred, x, y| {
+                    let [r, g, b, alpha] = blurred.at(x, y);
+                    if alpha > MIN_VISIBLE_ALPHA {
                         blend(pixel, [r, g, b].map(|value| value / alpha));
                     }
                 },
@@ -59,18 +60,18 @@ impl<S: Sample, const N: usize> Canvas<'_, S, N> {
         self.unsharp_mask(strength * 2.4)
     }
 
-    /// Only brightness is sharpened, so that no coloured fringes appear.
+    /// Sharpens brightness only, so that no coloured fringes appear.
     pub(in crate::ops) fn unsharp_mask(&mut self, amount: f32) -> Result<(), ImagingError> {
-        self.beside_luma(self.fine(), |pixel, near| {
+        self.change_with_blurred_luma(self.detail_size(), |pixel, near| {
             let detail = luma(pixel) - near(0, 0);
-            let detail = detail * detail.abs() / (detail.abs() + NOISE);
-            let change = (detail * amount).clamp(-MOST_SHARPENING, MOST_SHARPENING);
+            let detail = detail * detail.abs() / (detail.abs() + NOISE_LEVEL);
+            let change = (detail * amount).clamp(-MAX_SHARPENING, MAX_SHARPENING);
             set_color(pixel, color(pixel).map(|value| value + change));
         })
     }
 
-    /// The size of the smallest detail worth treating as such.
-    pub(in crate::ops) fn fine(&self) -> f32 {
+    /// The size of the smallest detail.
+    pub(in crate::ops) fn detail_size(&self) -> f32 {
         (self.shorter() / 1500.0).clamp(0.8, 4.0)
     }
 
@@ -78,7 +79,7 @@ impl<S: Sample, const N: usize> Canvas<'_, S, N> {
     pub(super) fn edges(&mut self, strength: f32) -> Result<(), ImagingError> {
         let sigma = (self.shorter() / 700.0).clamp(0.8, 6.0);
         let gain = (0.4 + strength * 3.2) * sigma;
-        self.beside_luma(sigma, move |pixel, near| {
+        self.change_with_blurred_luma(sigma, move |pixel, near| {
             let across = near(1, -1) + 2.0 * near(1, 0) + near(1, 1)
                 - (near(-1, -1) + 2.0 * near(-1, 0) + near(-1, 1));
             let down = near(-1, 1) + 2.0 * near(0, 1) + near(1, 1)
@@ -92,7 +93,7 @@ impl<S: Sample, const N: usize> Canvas<'_, S, N> {
     pub(super) fn sketch(&mut self, strength: f32) -> Result<(), ImagingError> {
         let sigma = (self.shorter() * 0.008).max(1.0);
         let hardness = 0.5 + strength * 3.0;
-        self.beside_luma(sigma, move |pixel, near| {
+        self.change_with_blurred_luma(sigma, move |pixel, near| {
             let (here, around) = (luma(pixel), near(0, 0));
             // Without the small constant, the noise of deep shadows would be drawn as lines.
             let line = ((here + 0.06) / (around + 0.06)).min(1.0).powf(hardness);
@@ -102,7 +103,7 @@ impl<S: Sample, const N: usize> Canvas<'_, S, N> {
     }
 
     pub(super) fn pixelate(&mut self, strength: f32) -> Result<(), ImagingError> {
-        let side = (self.shorter() * BLOCK * strength).round().max(2.0) as u32;
+        let side = (self.shorter() * MAX_BLOCK_SHARE * strength).round().max(2.0) as u32;
         let (frame, part) = (self.frame, self.part);
         for y in (part.y..part.bottom()).step_by(side as usize) {
             for x in (part.x..part.right()).step_by(side as usize) {
@@ -117,44 +118,44 @@ impl<S: Sample, const N: usize> Canvas<'_, S, N> {
         Ok(())
     }
 
-    fn beside<const L: usize>(
+    fn change_with_blur_of<const L: usize>(
         &mut self,
         sigma: f32,
         read: impl Fn(&[S; N]) -> [f32; L],
-        change: impl Fn(&mut [S; N], &Smooth<L>, u32, u32),
+        change: impl Fn(&mut [S; N], &BlurredWindow<L>, u32, u32),
     ) -> Result<(), ImagingError> {
-        beside_blur(self.samples, self.frame, self.part, sigma, self.context, read, change)
+        change_with_blur(self.samples, self.frame, self.part, sigma, self.context, read, change)
     }
 
-    /// `change` may ask for the smooth brightness at and around its pixel.
-    fn beside_luma(
+    /// `change` can read the blurred brightness at and around its pixel.
+    fn change_with_blurred_luma(
         &mut self,
         sigma: f32,
         change: impl Fn(&mut [S; N], &dyn Fn(i32, i32) -> f32),
     ) -> Result<(), ImagingError> {
         if N % 2 == 1 {
-            return self.beside(
+            return self.change_with_blur_of(
                 sigma,
                 |pixel| [luma(pixel)],
-                |pixel, smooth, x, y| {
+                |pixel, blurred, x, y| {
                     change(pixel, &|dx, dy| {
-                        smooth.at(x.saturating_add_signed(dx), y.saturating_add_signed(dy))[0]
+                        blurred.at(x.saturating_add_signed(dx), y.saturating_add_signed(dy))[0]
                     })
                 },
             );
         }
-        self.beside(
+        self.change_with_blur_of(
             sigma,
             |pixel| {
                 let alpha = alpha(pixel);
                 [luma(pixel) * alpha, alpha, 0.0, 0.0]
             },
-            |pixel, smooth, x, y| {
+            |pixel, blurred, x, y| {
                 let own = luma(pixel);
                 let near = |dx, dy| {
                     let [sum, alpha, ..] =
-                        smooth.at(x.saturating_add_signed(dx), y.saturating_add_signed(dy));
-                    if alpha > LEAST_ALPHA { sum / alpha } else { own }
+                        blurred.at(x.saturating_add_signed(dx), y.saturating_add_signed(dy));
+                    if alpha > MIN_VISIBLE_ALPHA { sum / alpha } else { own }
                 };
                 change(pixel, &near)
             },
@@ -162,7 +163,7 @@ impl<S: Sample, const N: usize> Canvas<'_, S, N> {
     }
 }
 
-/// As it is seen; nothing where all is transparent.
+/// The mean colour, weighted by alpha; `None` if all is transparent.
 pub(in crate::ops) fn mean_color<S: Sample, const N: usize>(
     samples: &[S],
     width: u32,

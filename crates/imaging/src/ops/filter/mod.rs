@@ -1,5 +1,5 @@
-//! Looks for a picture or a part of it: which there are, how strong they are, and on what pixels they work.
-//! What does not belong to the part stays bit for bit, and alpha is never touched.
+//! Filters for a picture or a part of it: the list, default strengths and dispatch. Pixels outside the part stay bit
+//! for bit, and alpha never changes.
 
 mod detail;
 mod tones;
@@ -45,7 +45,7 @@ impl Filter {
         Self::Grain,
     ];
 
-    /// In percent: what looks right on most pictures.
+    /// In percent; suits most pictures.
     pub fn default_strength(self) -> f64 {
         match self {
             Self::Grayscale | Self::Sepia | Self::Invert | Self::Duotone => 100.0,
@@ -58,15 +58,15 @@ impl Filter {
     }
 }
 
-/// A filter and how it is to be used.
+/// A filter with its strength and region.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FilterSettings {
     pub filter: Filter,
-    /// In percent, above 0 and at most 100; [`Filter::default_strength`] if not said.
+    /// In percent, above 0 and at most 100; `None` is [`Filter::default_strength`].
     pub strength: Option<f64>,
-    /// The whole picture if not said.
+    /// `None` is the whole picture.
     pub region: Option<Region>,
-    /// Of a duotone: what black and what white become.
+    /// For a duotone: what black and white become.
     pub colors: [Color; 2],
 }
 
@@ -138,7 +138,7 @@ pub(super) struct Canvas<'a, S, const N: usize> {
 }
 
 impl<S, const N: usize> Canvas<'_, S, N> {
-    /// The measure of everything that has to scale with the picture.
+    /// The shorter side, by which all sizes scale.
     fn shorter(&self) -> f32 {
         self.frame.0.min(self.frame.1) as f32
     }

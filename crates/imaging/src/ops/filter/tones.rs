@@ -1,4 +1,4 @@
-//! Filters that look at one pixel at a time: its colour, and for some its place.
+//! Filters that use one pixel at a time: its colour, and for some its position.
 
 use super::Canvas;
 use crate::blur::{Edge, gaussian};
@@ -6,14 +6,14 @@ use crate::picture::Sample;
 use crate::pixels::{color, each_pixel, luma, mix, set_color, smooth_step};
 use crate::{Color, ImagingError};
 
-/// Where the darkening of a vignette begins, as a part of the way from the middle to a corner.
-const VIGNETTE_FROM: f32 = 0.28;
-/// How much of the light a vignette of full strength takes from the corners.
+/// Where a vignette begins, as a share of the way from the centre to a corner.
+const VIGNETTE_START: f32 = 0.28;
+/// The share of light that a vignette of full strength takes from the corners.
 const VIGNETTE_DEPTH: f32 = 0.92;
-/// The side of the square of noise that grain is made of; it repeats unseen.
+/// Side of the noise tile that grain is made of; the repetition is invisible.
 const GRAIN_TILE: u32 = 512;
-/// The spread of grain of full strength in middle tones.
-const GRAIN_SPREAD: f32 = 0.14;
+/// Standard deviation of grain of full strength in middle tones.
+const MAX_GRAIN_DEVIATION: f32 = 0.14;
 
 impl<S: Sample, const N: usize> Canvas<'_, S, N> {
     fn recolor(
@@ -53,7 +53,7 @@ impl<S: Sample, const N: usize> Canvas<'_, S, N> {
         self.recolor(1.0, |before, _, _| before.map(|value| (value * steps).round() / steps))
     }
 
-    /// Around the middle of the part, and as oval as it is.
+    /// Around the centre of the part, and as oval as the part.
     pub(super) fn vignette(&mut self, strength: f32) -> Result<(), ImagingError> {
         let part = self.part;
         let half = |side: u32| side as f32 / 2.0;
@@ -62,7 +62,7 @@ impl<S: Sample, const N: usize> Canvas<'_, S, N> {
             let across = (x as f32 + 0.5 - middle_x) / half(part.width);
             let down = (y as f32 + 0.5 - middle_y) / half(part.height);
             let from_middle = ((across * across + down * down) / 2.0).sqrt();
-            let light = 1.0 - strength * VIGNETTE_DEPTH * smooth_step(VIGNETTE_FROM, 1.0, from_middle);
+            let light = 1.0 - strength * VIGNETTE_DEPTH * smooth_step(VIGNETTE_START, 1.0, from_middle);
             before.map(|value| value * light)
         })
     }
@@ -78,11 +78,10 @@ impl<S: Sample, const N: usize> Canvas<'_, S, N> {
         })
     }
 
-    /// Film grain: without colour, strongest in the middle tones, as coarse as the picture is large, and the
-    /// same every time.
+    /// Film grain: without colour, strongest in the middle tones, scaled with the picture, and deterministic.
     pub(super) fn grain(&mut self, strength: f32) -> Result<(), ImagingError> {
-        let tile = noise((self.shorter() / 1500.0).clamp(0.55, 4.0));
-        let spread = strength * GRAIN_SPREAD;
+        let tile = make_noise_tile((self.shorter() / 1500.0).clamp(0.55, 4.0));
+        let spread = strength * MAX_GRAIN_DEVIATION;
         each_pixel::<S, N>(self.samples, self.frame.0, self.part, self.context, |pixel, x, y| {
             let place = (y % GRAIN_TILE) * GRAIN_TILE + x % GRAIN_TILE;
             let [grain] = tile.get(place as usize).copied().unwrap_or_default();
@@ -93,8 +92,8 @@ impl<S: Sample, const N: usize> Canvas<'_, S, N> {
     }
 }
 
-/// A square of noise that can be laid side by side, with mean 0 and spread 1.
-fn noise(grain_size: f32) -> Vec<[f32; 1]> {
+/// A seamless tile of noise with mean 0 and standard deviation 1.
+fn make_noise_tile(grain_size: f32) -> Vec<[f32; 1]> {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let mut uniform = || {
         state ^= state << 13;

@@ -1,5 +1,4 @@
-//! The plates that labels and numbers stand on, and where they go: inside the frame, and not on each other if that
-//! can be helped.
+//! Places and draws labels and numbers on plates: inside the frame, and without overlaps if possible.
 
 use image::{ImageBuffer, Pixel};
 
@@ -9,8 +8,8 @@ use crate::picture::Sample;
 use crate::text::TextBlock;
 use crate::{Color, PixelRect};
 
-/// A label's plate, at its place.
-pub(super) struct Plate<'a> {
+/// The plate of a label and its position.
+pub(super) struct LabelPlate<'a> {
     label: &'a TextBlock,
     bounds: PixelRect,
     halo: u32,
@@ -18,8 +17,8 @@ pub(super) struct Plate<'a> {
     round: bool,
 }
 
-impl Plate<'_> {
-    /// Beside and above a line of this height.
+impl LabelPlate<'_> {
+    /// Horizontal and vertical padding for a line of this height.
     pub fn padding(size: f32) -> (f32, f32) {
         ((size * 0.36).round().max(2.0), (size * 0.1).round().max(1.0))
     }
@@ -56,30 +55,39 @@ impl Plate<'_> {
     }
 }
 
-pub(super) fn place_labels<'a>(placed: &'a [PlacedHighlight], frame: (u32, u32)) -> Vec<Plate<'a>> {
-    let mut labels: Vec<Plate<'a>> = Vec::new();
+pub(super) fn place_labels<'a>(placed: &'a [PlacedHighlight], frame: (u32, u32)) -> Vec<LabelPlate<'a>> {
+    let mut labels: Vec<LabelPlate<'a>> = Vec::new();
     for (index, highlight) in placed.iter().enumerate() {
         let Some(label) = &highlight.label else { continue };
-        let clutter = |spot: &PixelRect| {
-            let on_plates = labels.iter().filter(|plate| plate.bounds.intersects(spot)).count();
+        let clutter = |position: &PixelRect| {
+            let on_plates = labels.iter().filter(|plate| plate.bounds.intersects(position)).count();
             let others = placed.iter().enumerate().filter(|(other, _)| *other != index);
-            let on_marks = others.filter(|(_, other)| other.outer.intersects(spot)).count();
-            10 * on_plates + on_marks
+            let on_highlights = others.filter(|(_, other)| other.outer.intersects(position)).count();
+            10 * on_plates + on_highlights
         };
-        let size = Plate::size(highlight, label);
-        let spots =
-            if highlight.round { corners(highlight, size, frame) } else { sides(highlight, size, frame) };
-        if let Some(bounds) = spots.into_iter().min_by_key(clutter) {
+        let size = LabelPlate::size(highlight, label);
+        let positions = if highlight.round {
+            corner_positions(highlight, size, frame)
+        } else {
+            side_positions(highlight, size, frame)
+        };
+        if let Some(bounds) = positions.into_iter().min_by_key(clutter) {
             let PlacedHighlight { outline, round, .. } = highlight;
-            labels.push(Plate { label, bounds, halo: outline.halo, color: outline.color, round: *round });
+            labels.push(LabelPlate {
+                label,
+                bounds,
+                halo: outline.halo,
+                color: outline.color,
+                round: *round,
+            });
         }
     }
     labels
 }
 
-/// Places for a number, the best first: on the corners of the outline, clockwise from the top left.
-fn corners(highlight: &PlacedHighlight, size: (u32, u32), frame: (u32, u32)) -> Vec<PixelRect> {
-    // How far from the middle the corner is; an ellipse is nearer.
+/// Positions for a number, the best first: the corners of the outline, clockwise from the top left.
+fn corner_positions(highlight: &PlacedHighlight, size: (u32, u32), frame: (u32, u32)) -> Vec<PixelRect> {
+    // Distance of the corner from the centre; smaller for an ellipse.
     let reach = match highlight.shape {
         HighlightShape::Ellipse => std::f32::consts::FRAC_1_SQRT_2,
         HighlightShape::Rectangle | HighlightShape::Spotlight => 1.0,
@@ -90,14 +98,14 @@ fn corners(highlight: &PlacedHighlight, size: (u32, u32), frame: (u32, u32)) -> 
     let (dx, dy) = (highlight.inner.width as f32 / 2.0 * reach, highlight.inner.height as f32 / 2.0 * reach);
     let corner = |(right, down): (f32, f32)| {
         let at = |middle: f32, length: u32| (middle - length as f32 / 2.0).round().max(0.0) as u32;
-        within((at(x + dx * right, size.0), at(y + dy * down, size.1)), size, frame)
+        move_inside((at(x + dx * right, size.0), at(y + dy * down, size.1)), size, frame)
     };
     [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)].map(corner).into()
 }
 
-/// Places for a plate, the best first: on top of the outline, below it, then within, each flush with the left edge
-/// or else the right one; in the middle of an ellipse, which has no edge there.
-fn sides(highlight: &PlacedHighlight, size: (u32, u32), frame: (u32, u32)) -> Vec<PixelRect> {
+/// Positions for a plate, the best first: on top of the outline, below it, then inside, each aligned with the left
+/// edge or else the right one. Centred for an ellipse, which has no corners.
+fn side_positions(highlight: &PlacedHighlight, size: (u32, u32), frame: (u32, u32)) -> Vec<PixelRect> {
     let (width, height) = size;
     let lowest = frame.1.saturating_sub(height);
     let rows = [
@@ -113,16 +121,16 @@ fn sides(highlight: &PlacedHighlight, size: (u32, u32), frame: (u32, u32)) -> Ve
         }
         HighlightShape::Rectangle | HighlightShape::Spotlight => [left, right],
     };
-    let mut spots: Vec<_> =
+    let mut positions: Vec<_> =
         rows.into_iter().flatten().filter(|y| *y <= lowest).flat_map(|y| columns.map(|x| (x, y))).collect();
-    if spots.is_empty() {
-        spots.push((highlight.outer.x, highlight.outer.y));
+    if positions.is_empty() {
+        positions.push((highlight.outer.x, highlight.outer.y));
     }
-    spots.into_iter().map(|spot| within(spot, size, frame)).collect()
+    positions.into_iter().map(|position| move_inside(position, size, frame)).collect()
 }
 
-/// Moved into the frame, and cut only if it is larger than that.
-fn within((x, y): (u32, u32), (width, height): (u32, u32), frame: (u32, u32)) -> PixelRect {
+/// Moved into the frame; clipped only if it is larger than the frame.
+fn move_inside((x, y): (u32, u32), (width, height): (u32, u32), frame: (u32, u32)) -> PixelRect {
     PixelRect {
         x: x.min(frame.0.saturating_sub(width)),
         y: y.min(frame.1.saturating_sub(height)),

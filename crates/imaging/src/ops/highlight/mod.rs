@@ -1,5 +1,5 @@
-//! Points at parts of a picture: an outline or a spotlight, and a label. Everything scales with the picture and
-//! stays inside the frame; what lies between is left bit for bit.
+//! Highlights regions of a picture with an outline or a spotlight, and a label. Sizes scale with the picture,
+//! everything stays inside the frame, and the highlighted pixels do not change.
 
 mod labels;
 mod spotlight;
@@ -10,7 +10,7 @@ use crate::paint::{Outline, PaintShape};
 use crate::picture::paint_buffer;
 use crate::text::{Align, Lines, TextBlock, TextStyle};
 use crate::{Color, EditContext, ImagingError, Picture, PixelRect, Region};
-use labels::Plate;
+use labels::LabelPlate;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Highlight {
@@ -25,7 +25,7 @@ pub struct Highlight {
     pub color: Color,
     #[serde(default)]
     pub shape: HighlightShape,
-    /// Of the outline, in thousandths of the picture's shorter side.
+    /// Thickness of the outline, in thousandths of the picture's shorter side.
     #[serde(default)]
     pub thickness: Option<f64>,
 }
@@ -40,13 +40,13 @@ pub enum HighlightShape {
     Spotlight,
 }
 
-/// Line height of labels, as a part of the shorter side, and the least that is still legible.
+/// Line height of labels as a share of the shorter side; smallest legible height; preferred minimum, in pixels.
 const LABEL_HEIGHT: f32 = 0.046;
-const LEGIBLE: f32 = 7.0;
-const COMFORTABLE: f32 = 15.0;
+const MIN_LABEL_HEIGHT: f32 = 7.0;
+const PREFERRED_LABEL_HEIGHT: f32 = 15.0;
 
 impl Highlight {
-    /// What an outline has if nothing else is said.
+    /// In thousandths of the picture's shorter side.
     pub const DEFAULT_THICKNESS: u32 = 7;
 
     pub fn new(region: Region) -> Self {
@@ -84,9 +84,9 @@ pub fn highlight(
     let mut picture = picture.into_color();
     paint_buffer!(&mut picture.pixels, |canvas| {
         spotlight::darken_surroundings(canvas, &placed, context)?;
-        for mark in &placed {
+        for highlight in &placed {
             context.check_stopped()?;
-            mark.outline.draw(canvas, mark.outer);
+            highlight.outline.draw(canvas, highlight.outer);
         }
         for plate in &labels {
             plate.draw(canvas);
@@ -99,12 +99,12 @@ pub fn highlight(
 struct PlacedHighlight {
     shape: HighlightShape,
     outline: Outline,
-    /// What the outline surrounds.
+    /// The area that the outline surrounds.
     inner: PixelRect,
-    /// The outline's outermost pixels.
+    /// The outermost pixels of the outline.
     outer: PixelRect,
     label: Option<TextBlock>,
-    /// A number without words.
+    /// A number without a label.
     round: bool,
 }
 
@@ -148,13 +148,13 @@ impl PlacedHighlight {
             }
         };
         let outline = Outline { inner: form, halo, thickness, color: highlight.color };
-        let label = highlight.text().and_then(|text| set_label(&text, halo, (width, height), context));
+        let label = highlight.text().and_then(|text| lay_out_label(&text, halo, (width, height), context));
         let round = highlight.number.is_some() && highlight.label.is_none();
         Ok(Self { shape: highlight.shape, outline, inner, outer, label, round })
     }
 }
 
-/// The outline goes around the region; where the frame leaves no room for it, the inside gives way.
+/// The outline goes around the region. At the edge of the frame it moves inwards.
 fn inside_frame(start: u32, end: u32, reach: u32, side: u32) -> (u32, u32) {
     let (start, end) = (start.max(reach), end.min(side.saturating_sub(reach)));
     if start <= end {
@@ -164,10 +164,18 @@ fn inside_frame(start: u32, end: u32, reach: u32, side: u32) -> (u32, u32) {
     (middle, middle)
 }
 
-fn set_label(text: &str, halo: u32, (width, height): (u32, u32), context: &EditContext) -> Option<TextBlock> {
-    let size = (width.min(height) as f32 * LABEL_HEIGHT).max(COMFORTABLE).min(height as f32 * 0.4).round();
-    let room = width as f32 - 2.0 * (halo as f32 + Plate::padding(size).0);
-    let setting =
-        TextStyle { size, room: (room, height as f32), lines: Lines::One, align: Align::Center, edge: 0.0 };
-    (size >= LEGIBLE).then(|| TextBlock::new(&context.fonts, text, &setting)).flatten()
+fn lay_out_label(
+    text: &str,
+    halo: u32,
+    (width, height): (u32, u32),
+    context: &EditContext,
+) -> Option<TextBlock> {
+    let size = (width.min(height) as f32 * LABEL_HEIGHT)
+        .max(PREFERRED_LABEL_HEIGHT)
+        .min(height as f32 * 0.4)
+        .round();
+    let area = width as f32 - 2.0 * (halo as f32 + LabelPlate::padding(size).0);
+    let style =
+        TextStyle { size, area: (area, height as f32), lines: Lines::One, align: Align::Center, edge: 0.0 };
+    (size >= MIN_LABEL_HEIGHT).then(|| TextBlock::new(&context.fonts, text, &style)).flatten()
 }

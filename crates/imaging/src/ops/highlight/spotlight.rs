@@ -1,4 +1,4 @@
-//! The dark around spotlights.
+//! Darkens the surroundings of spotlights.
 
 use image::{ImageBuffer, Pixel};
 
@@ -6,29 +6,29 @@ use super::{HighlightShape, PlacedHighlight};
 use crate::picture::Sample;
 use crate::{EditContext, ImagingError};
 
-/// How bright the surroundings of a spotlight stay.
-const SHADE: f32 = 0.32;
+/// The share of brightness that the surroundings keep.
+const KEPT_BRIGHTNESS: f32 = 0.32;
 
-/// Whole numbers only: most of a large picture goes through here.
+/// Integer arithmetic, because most of a large picture goes through here.
 pub(super) trait Dim: Sample {
     fn dim(self) -> Self;
 }
 
 impl Dim for u8 {
     fn dim(self) -> Self {
-        const KEEP: u16 = (SHADE * 256.0 + 0.5) as u16;
+        const KEEP: u16 = (KEPT_BRIGHTNESS * 256.0 + 0.5) as u16;
         ((u16::from(self) * KEEP + 128) >> 8) as u8
     }
 }
 
 impl Dim for u16 {
     fn dim(self) -> Self {
-        const KEEP: u32 = (SHADE * 65536.0 + 0.5) as u32;
+        const KEEP: u32 = (KEPT_BRIGHTNESS * 65536.0 + 0.5) as u32;
         ((u32::from(self) * KEEP + 32768) >> 16) as u16
     }
 }
 
-/// Darkens what no spotlight shines on; does nothing without spotlights.
+/// Darkens everything outside of the spotlights; does nothing if there are none.
 pub(super) fn darken_surroundings<P: Pixel>(
     canvas: &mut ImageBuffer<P, Vec<P::Subpixel>>,
     placed: &[PlacedHighlight],
@@ -51,7 +51,7 @@ where
             .filter(|highlight| (highlight.outer.y..highlight.outer.bottom()).contains(&y))
             .collect();
         let hollow = |highlight: &PlacedHighlight| {
-            highlight.outline.inner.hollow(y).unwrap_or((highlight.outer.x, highlight.outer.x))
+            highlight.outline.inner.inner_columns(y).unwrap_or((highlight.outer.x, highlight.outer.x))
         };
         // Between these columns a row is all dark, all bright, or an edge.
         let mut turns = vec![0, width];
@@ -76,7 +76,9 @@ where
                 let light =
                     near.iter().map(|highlight| highlight.outline.inner.coverage(x, y)).fold(0.0, f32::max);
                 for sample in pixel.iter_mut().take(3).filter(|_| light < 1.0) {
-                    *sample = P::Subpixel::from_unit(sample.to_unit() * (SHADE + (1.0 - SHADE) * light));
+                    *sample = P::Subpixel::from_unit(
+                        sample.to_unit() * (KEPT_BRIGHTNESS + (1.0 - KEPT_BRIGHTNESS) * light),
+                    );
                 }
             }
         }

@@ -1,49 +1,49 @@
-//! Large pictures are first made smaller by averaging squares of four pixels, which is many times faster than a good
-//! filter; the filter then has the rest to do, and never less than what keeps its sharpness.
+//! Halves large pictures by averaging squares of four pixels before the Lanczos filter runs, which is many times
+//! faster. The filter always has enough left to do to keep its sharpness.
 
 use image::{DynamicImage, ImageBuffer};
 
-use super::Part;
+use super::SourcePart;
 use crate::{EditContext, ImagingError};
 
-/// How many times the wanted size must be left for the filter.
-const ROOM: f64 = 1.5;
+/// The halved picture stays at least this many times larger than the target size.
+const MIN_FILTER_FACTOR: f64 = 1.5;
 
-/// The picture halved as often as the wanted size allows, and the part to show of that. None if it does not. Only
-/// for the common kinds of pixels: colours behind alpha and 16 bits go through the filter alone.
-pub(super) fn halved(
+/// The picture halved as often as the target size allows, and the part to show of it. `None` if it cannot be halved.
+/// Pictures with alpha or 16 bits are left to the filter.
+pub(super) fn halve(
     pixels: &DynamicImage,
-    part: &Part,
+    part: &SourcePart,
     width: u32,
     height: u32,
     context: &EditContext,
-) -> Result<Option<(DynamicImage, Part)>, ImagingError> {
-    let (width, height) = (f64::from(width) * ROOM, f64::from(height) * ROOM);
+) -> Result<Option<(DynamicImage, SourcePart)>, ImagingError> {
+    let (width, height) = (f64::from(width) * MIN_FILTER_FACTOR, f64::from(height) * MIN_FILTER_FACTOR);
     let mut smaller: Option<DynamicImage> = None;
     let mut part = *part;
     while part.width >= width * 2.0 && part.height >= height * 2.0 {
         let from = smaller.as_ref().unwrap_or(pixels);
         let half = match from {
             DynamicImage::ImageRgb8(buffer) => {
-                let samples = half::<3>(buffer.as_raw(), from, context)?;
+                let samples = average_2x2::<3>(buffer.as_raw(), from, context)?;
                 ImageBuffer::from_raw(from.width().div_ceil(2), from.height().div_ceil(2), samples)
                     .map(DynamicImage::ImageRgb8)
             }
             DynamicImage::ImageLuma8(buffer) => {
-                let samples = half::<1>(buffer.as_raw(), from, context)?;
+                let samples = average_2x2::<1>(buffer.as_raw(), from, context)?;
                 ImageBuffer::from_raw(from.width().div_ceil(2), from.height().div_ceil(2), samples)
                     .map(DynamicImage::ImageLuma8)
             }
             _ => return Ok(None),
         };
         smaller = Some(half.ok_or_else(|| ImagingError::failed("the halved buffer has the wrong size"))?);
-        part = part.halved();
+        part = part.halve();
     }
     Ok(smaller.map(|pixels| (pixels, part)))
 }
 
-/// A last odd column or row counts twice, so that every pixel of the result stands for two by two.
-fn half<const N: usize>(
+/// A last odd column or row counts twice, so that every output pixel averages two by two.
+fn average_2x2<const N: usize>(
     samples: &[u8],
     size: &DynamicImage,
     context: &EditContext,

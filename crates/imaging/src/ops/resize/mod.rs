@@ -1,4 +1,4 @@
-//! Scales a picture with Lanczos, alpha premultiplied. The size is checked before anything is allocated.
+//! Scales a picture with a Lanczos filter on premultiplied alpha. The new size is checked before memory is allocated.
 
 mod halving;
 #[cfg(test)]
@@ -11,20 +11,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::{EditContext, ImagingError, Picture};
 
-/// How a picture meets a box of another shape.
+/// How a picture is fitted into a box of another shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fit {
-    /// As large as fits inside, shape kept.
+    /// As large as fits inside; keeps the shape.
     #[default]
     Fit,
-    /// Exactly the box, shape kept, overhang cut off on both sides.
+    /// Exactly the box; keeps the shape and cuts off the overhang on both sides.
     Fill,
-    /// Exactly the box, shape distorted.
+    /// Exactly the box; distorts the shape.
     Stretch,
 }
 
-/// A checked wish; make one with [`ResizeTo::new`] or [`ResizeTo::longest`].
+/// A validated target size. Made by [`ResizeTo::new`] or [`ResizeTo::longest`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ResizeTo(TargetSize);
 
@@ -38,7 +38,7 @@ enum TargetSize {
 }
 
 impl ResizeTo {
-    /// From arguments as a tool gets them: width and height (one or both), or `longest`, or `percent`.
+    /// From tool arguments: width and height (one or both), or `longest`, or `percent`.
     pub fn new(
         width: Option<f64>,
         height: Option<f64>,
@@ -77,7 +77,7 @@ impl ResizeTo {
         Ok(Self(TargetSize::Longest(side("longest", longest.into())?)))
     }
 
-    /// The size a picture of `width` by `height` gets.
+    /// The new size of a picture of `width` by `height`.
     fn apply(self, width: u32, height: u32) -> (u32, u32) {
         let (w, h) = (f64::from(width), f64::from(height));
         let scaled = |factor: f64| {
@@ -114,8 +114,8 @@ pub fn resize(picture: Picture, to: ResizeTo, context: &EditContext) -> Result<P
     scaled
 }
 
-/// A picture brought to the size of its place. A shape that is nearly the place's is stretched by the last pixel
-/// rather than cut; `fit` says what becomes of others.
+/// Resizes to a cell of a layout. A picture of nearly the same shape is stretched by a few pixels rather than
+/// cropped; `fit` applies to other shapes.
 pub(crate) fn resize_to_cell(
     picture: Picture,
     width: u32,
@@ -130,7 +130,7 @@ pub(crate) fn resize_to_cell(
     resize(picture, to, context)
 }
 
-/// The same, of a picture that is needed again.
+/// The same for a picture that is still needed.
 pub(crate) fn resized(
     picture: &Picture,
     to: ResizeTo,
@@ -140,10 +140,10 @@ pub(crate) fn resized(
     let (width, height) = to.apply(picture.width(), picture.height());
     context.limits.check(width, height)?;
     let part = match to.0 {
-        TargetSize::Box { fit: Fit::Fill, .. } => Part::filling(&picture.pixels, width, height),
-        _ => Part::all(&picture.pixels),
+        TargetSize::Box { fit: Fit::Fill, .. } => SourcePart::filling(&picture.pixels, width, height),
+        _ => SourcePart::all(&picture.pixels),
     };
-    let halved = halving::halved(&picture.pixels, &part, width, height, context)?;
+    let halved = halving::halve(&picture.pixels, &part, width, height, context)?;
     context.check_stopped()?;
     let pixels = match &halved {
         Some((pixels, part)) => scale(pixels, part, width, height)?,
@@ -152,21 +152,21 @@ pub(crate) fn resized(
     Ok(picture.with_pixels(pixels))
 }
 
-/// What of the source the result shows, in its pixels and fractions of them.
+/// The part of the source to show, in fractional pixels.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct SourcePart {
     left: f64,
     top: f64,
     width: f64,
     height: f64,
 }
 
-impl Part {
+impl SourcePart {
     fn all(pixels: &DynamicImage) -> Self {
         Self { left: 0.0, top: 0.0, width: pixels.width().into(), height: pixels.height().into() }
     }
 
-    /// The largest part of this shape, from the middle.
+    /// The largest centred part of this shape.
     fn filling(pixels: &DynamicImage, width: u32, height: u32) -> Self {
         let (whole_width, whole_height) = (f64::from(pixels.width()), f64::from(pixels.height()));
         let (width, height) = (f64::from(width), f64::from(height));
@@ -175,7 +175,7 @@ impl Part {
         Self { left: (whole_width - width) / 2.0, top: (whole_height - height) / 2.0, width, height }
     }
 
-    fn halved(&self) -> Self {
+    fn halve(&self) -> Self {
         Self {
             left: self.left / 2.0,
             top: self.top / 2.0,
@@ -185,7 +185,12 @@ impl Part {
     }
 }
 
-fn scale(pixels: &DynamicImage, part: &Part, width: u32, height: u32) -> Result<DynamicImage, ImagingError> {
+fn scale(
+    pixels: &DynamicImage,
+    part: &SourcePart,
+    width: u32,
+    height: u32,
+) -> Result<DynamicImage, ImagingError> {
     let kind = match pixels.color() {
         ColorType::L8 => PixelType::U8,
         ColorType::La8 => PixelType::U8x2,

@@ -1,4 +1,4 @@
-//! Sizes as promised, and what must not show after scaling.
+//! Output sizes, and artefacts that must not appear after scaling.
 
 use image::{GrayImage, Luma, Rgb, RgbImage, Rgba, RgbaImage};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ fn to(width: impl Into<Option<i32>>, height: impl Into<Option<i32>>, fit: Fit) -
 }
 
 #[test]
-fn each_way_of_saying_a_size_gives_that_size() {
+fn every_kind_of_target_size_gives_that_size() {
     assert_eq!(to(320, None, Fit::Fit).apply(640, 427), (320, 214));
     assert_eq!(to(None, 100, Fit::Fit).apply(640, 400), (160, 100));
     assert_eq!(to(100, 100, Fit::Fit).apply(640, 320), (100, 50));
@@ -22,7 +22,7 @@ fn each_way_of_saying_a_size_gives_that_size() {
 }
 
 #[test]
-fn unclear_wishes_are_refused() {
+fn ambiguous_target_sizes_are_refused() {
     for (w, h, l, p) in [
         (None, None, None, None),
         (Some(5.0), None, Some(5.0), None),
@@ -36,7 +36,7 @@ fn unclear_wishes_are_refused() {
 }
 
 #[test]
-fn colours_hidden_by_alpha_do_not_bleed_into_edges() {
+fn hidden_colours_do_not_bleed_into_edges() {
     let half =
         RgbaImage::from_fn(64, 64, |x, _| if x < 32 { Rgba([0, 255, 0, 255]) } else { Rgba([255, 0, 0, 0]) });
     let small =
@@ -48,7 +48,7 @@ fn colours_hidden_by_alpha_do_not_bleed_into_edges() {
 }
 
 #[test]
-fn fill_cuts_both_sides_alike() {
+fn fill_crops_both_sides_equally() {
     let stripes =
         RgbaImage::from_fn(90, 30, |x, _| Rgba([if (30..60).contains(&x) { 255 } else { 0 }, 0, 0, 255]));
     let square =
@@ -58,7 +58,7 @@ fn fill_cuts_both_sides_alike() {
 }
 
 #[test]
-fn an_output_beyond_the_limits_is_refused_before_it_exists() {
+fn an_output_over_the_limits_is_refused_before_allocation() {
     let dot = || Picture::new(RgbaImage::new(10, 10).into(), Format::Png);
     for target_size in [to(50_000, 1, Fit::Stretch), to(20_000, 20_000, Fit::Stretch)] {
         assert!(matches!(
@@ -69,7 +69,7 @@ fn an_output_beyond_the_limits_is_refused_before_it_exists() {
 }
 
 #[test]
-fn a_much_smaller_picture_looks_like_one_filtered_at_once() {
+fn halving_first_looks_like_filtering_at_once() {
     let waves = RgbImage::from_fn(601, 403, |x, y| {
         let wave = |at: u32, length: f32| ((at as f32 / length).sin() * 100.0 + 128.0) as u8;
         Rgb([wave(x, 9.0), wave(y, 13.0), wave(x + y, 21.0)])
@@ -85,7 +85,7 @@ fn a_much_smaller_picture_looks_like_one_filtered_at_once() {
 }
 
 #[test]
-fn halving_moves_nothing() {
+fn halving_does_not_shift_the_picture() {
     // A line in the middle of an odd width stays in the middle.
     for side in [401u32, 400, 403] {
         let middle = f64::from(side) / 2.0;
@@ -107,7 +107,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_size_becomes_any_size(
+    fn any_size_can_be_resized_to_any_size(
         (width, height) in (1..300u32, 1..300u32), (to_width, to_height) in (1..80i32, 1..80i32), fit in 0..3,
     ) {
         let fit = [Fit::Fit, Fit::Fill, Fit::Stretch][fit as usize];

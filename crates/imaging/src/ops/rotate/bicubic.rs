@@ -1,16 +1,16 @@
-//! Catmull-Rom over 4×4 pixels, colours weighted by their alpha so that hidden colours never bleed in.
+//! Catmull-Rom interpolation over 4×4 pixels. Colours are weighted by alpha, so hidden colours never bleed in.
 
 use crate::picture::Sample;
 
-/// A sample as the number it is stored as.
-pub(super) trait Level: Sample {
+/// A sample in its stored range.
+pub(super) trait StoredSample: Sample {
     const FULL: f32;
     fn level(self) -> f32;
-    /// Rounded, and held inside what can be stored.
+    /// Rounded and clamped to the stored range.
     fn from_level(level: f32) -> Self;
 }
 
-impl Level for u8 {
+impl StoredSample for u8 {
     const FULL: f32 = 255.0;
 
     fn level(self) -> f32 {
@@ -22,7 +22,7 @@ impl Level for u8 {
     }
 }
 
-impl Level for u16 {
+impl StoredSample for u16 {
     const FULL: f32 = 65535.0;
 
     fn level(self) -> f32 {
@@ -41,15 +41,15 @@ pub(super) struct Bicubic<'a, T, const N: usize> {
     alpha: bool,
 }
 
-impl<'a, T: Level, const N: usize> Bicubic<'a, T, N> {
+impl<'a, T: StoredSample, const N: usize> Bicubic<'a, T, N> {
     pub(super) fn new(pixels: &'a [[T; N]], width: usize, height: usize, alpha: bool) -> Self {
         Self { pixels, width, height, alpha }
     }
 
-    /// The colour at a place all of whose neighbours exist, which nearly all places are: no index needs holding in.
-    /// `x` and `y` are measured from the corner of the first pixel, here as below.
+    /// The colour at a position whose neighbours all exist, the common case: no index needs clamping. `x` and `y` are
+    /// measured from the corner of the first pixel.
     #[inline]
-    pub(super) fn well_inside(&self, x: f32, y: f32) -> Option<[f32; N]> {
+    pub(super) fn sample_inside(&self, x: f32, y: f32) -> Option<[f32; N]> {
         let (left, top) = (x - 1.5, y - 1.5);
         let inside = left >= 0.0 && top >= 0.0;
         let (column, row) = (left as usize, top as usize);
@@ -57,7 +57,7 @@ impl<'a, T: Level, const N: usize> Bicubic<'a, T, N> {
             return None;
         }
         let (across, down) = (weights(left - column as f32), weights(top - row as f32));
-        // Columns first: the four pixels of a row lie side by side, so this is arithmetic on whole vectors.
+        // Columns first: the four pixels of a row are adjacent, so this vectorises.
         let mut sums = [[0.0f32; N]; 4];
         for (step, weight) in down.into_iter().enumerate() {
             let start = (row + step) * self.width + column;
@@ -78,8 +78,8 @@ impl<'a, T: Level, const N: usize> Bicubic<'a, T, N> {
         Some(self.unweighted(color))
     }
 
-    /// The colour at any place; beyond the edge the edge goes on.
-    pub(super) fn anywhere(&self, x: f32, y: f32) -> [f32; N] {
+    /// The colour at any position; the edge pixels repeat beyond the edge.
+    pub(super) fn sample_clamped(&self, x: f32, y: f32) -> [f32; N] {
         let (columns, across) = taps(x - 0.5, self.width);
         let (rows, down) = taps(y - 0.5, self.height);
         let mut color = [0.0; N];
@@ -97,7 +97,7 @@ impl<'a, T: Level, const N: usize> Bicubic<'a, T, N> {
 
     #[inline]
     fn weighted(&self, pixel: [T; N]) -> [f32; N] {
-        let mut levels = pixel.map(Level::level);
+        let mut levels = pixel.map(StoredSample::level);
         if self.alpha {
             let alpha = levels[N - 1] * (1.0 / T::FULL);
             levels[..N - 1].iter_mut().for_each(|color| *color *= alpha);
@@ -115,7 +115,7 @@ impl<'a, T: Level, const N: usize> Bicubic<'a, T, N> {
     }
 }
 
-/// The four nearest indices, held inside the side, and their weights.
+/// The four nearest indices, clamped to the side, and their weights.
 fn taps(position: f32, side: usize) -> ([usize; 4], [f32; 4]) {
     let first = position.floor();
     let last = side as i64 - 1;
@@ -123,7 +123,7 @@ fn taps(position: f32, side: usize) -> ([usize; 4], [f32; 4]) {
     ([index(-1), index(0), index(1), index(2)], weights(position - first))
 }
 
-/// Of the four neighbours of a place that lies `t` beyond the second, 0 to 1.
+/// Weights of the four neighbours of a position that lies `t` beyond the second, 0 to 1.
 #[inline]
 fn weights(t: f32) -> [f32; 4] {
     let (t2, t3) = (t * t, t * t * t);

@@ -1,5 +1,5 @@
-//! Turns a picture clockwise. Right angles only move pixels; any other angle resamples, either onto a canvas that
-//! holds every corner or onto the largest frame without an empty one.
+//! Rotates a picture clockwise. Right angles only move pixels. Other angles resample, either onto a larger canvas or
+//! cropped to the largest frame without empty corners.
 
 mod bicubic;
 #[cfg(test)]
@@ -7,18 +7,18 @@ mod tests;
 
 use image::{ImageBuffer, Pixel};
 
-use self::bicubic::{Bicubic, Level};
+use self::bicubic::{Bicubic, StoredSample};
 use crate::geometry::{self, QuarterTurn};
 use crate::picture::map_buffer;
 use crate::{EditContext, Format, ImagingError, Picture};
 
-/// What becomes of the corners when the angle is not a right one.
+/// What happens to the corners at angles that are not right angles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RotateCorners {
-    /// The frame grows to hold them. What is new is transparent where the output can say so, and white in a JPEG.
+    /// The frame grows to hold them. The new area is transparent if the output has alpha, and white in a JPEG.
     #[default]
     Kept,
-    /// The frame shrinks until nothing empty is in it, as one straightens a horizon.
+    /// The frame shrinks until it has no empty area, as for straightening a horizon.
     Cut,
 }
 
@@ -38,15 +38,15 @@ pub fn rotate(
     if degrees == 0.0 || degrees == 360.0 {
         Ok(picture)
     } else if degrees == 90.0 {
-        picture.try_map(|pixels| geometry::quarter_turn(pixels, QuarterTurn::Clockwise))
+        picture.try_map(|pixels| geometry::rotate_90(pixels, QuarterTurn::Clockwise))
     } else if degrees == 180.0 {
-        picture.try_map(geometry::half_turn)
+        picture.try_map(geometry::rotate_180)
     } else if degrees == 270.0 {
-        picture.try_map(|pixels| geometry::quarter_turn(pixels, QuarterTurn::Anticlockwise))
+        picture.try_map(|pixels| geometry::rotate_90(pixels, QuarterTurn::Anticlockwise))
     } else {
-        let turn = Turn::new(&picture, degrees, corners);
+        let turn = Rotation::new(&picture, degrees, corners);
         context.limits.check(turn.width, turn.height)?;
-        let stays_opaque = corners == RotateCorners::Cut || picture.target() == Format::Jpeg;
+        let stays_opaque = corners == RotateCorners::Cut || picture.output_format() == Format::Jpeg;
         let picture = if stays_opaque { picture } else { picture.into_alpha() };
         let turned =
             picture.try_map(|pixels| map_buffer!(pixels, |buffer, N| turn.apply::<_, N>(&buffer, context)));
@@ -55,15 +55,15 @@ pub fn rotate(
     }
 }
 
-struct Turn {
+struct Rotation {
     sin: f64,
     cos: f64,
-    /// Of the canvas, whose middle is the picture's.
+    /// Size of the canvas, which has the same centre as the picture.
     width: u32,
     height: u32,
 }
 
-impl Turn {
+impl Rotation {
     fn new(picture: &Picture, degrees: f64, corners: RotateCorners) -> Self {
         let (sin, cos) = degrees.to_radians().sin_cos();
         let (width, height) = (f64::from(picture.width()), f64::from(picture.height()));
@@ -74,21 +74,21 @@ impl Turn {
                 (side(width * cos, height * sin), side(width * sin, height * cos))
             }
             RotateCorners::Cut => {
-                let (width, height) = inscribed(width, height, sin.abs(), cos.abs());
+                let (width, height) = inscribed_size(width, height, sin.abs(), cos.abs());
                 ((width + 1e-6).floor(), (height + 1e-6).floor())
             }
         };
         Self { sin, cos, width: width.max(1.0) as u32, height: height.max(1.0) as u32 }
     }
 
-    /// Nothing if nobody waits for it any more.
+    /// `None` if the stop flag was set.
     fn apply<P: Pixel, const N: usize>(
         &self,
         source: &ImageBuffer<P, Vec<P::Subpixel>>,
         context: &EditContext,
     ) -> Option<ImageBuffer<P, Vec<P::Subpixel>>>
     where
-        P::Subpixel: Level,
+        P::Subpixel: StoredSample,
     {
         let (width, height) = (source.width() as f32, source.height() as f32);
         let sampler = Bicubic::<P::Subpixel, N>::new(
@@ -109,21 +109,21 @@ impl Turn {
                 let across = x as f64 + 0.5 - middle_x;
                 let from_x = (across * self.cos + start_x) as f32 + width / 2.0;
                 let from_y = (start_y - across * self.sin) as f32 + height / 2.0;
-                if let Some(color) = sampler.well_inside(from_x, from_y) {
-                    *pixel = color.map(Level::from_level);
+                if let Some(color) = sampler.sample_inside(from_x, from_y) {
+                    *pixel = color.map(StoredSample::from_level);
                     continue;
                 }
-                // Turning keeps distances, so the distance to the source's edge is the edge's coverage here.
+                // Rotation keeps distances, so the distance to the source's edge gives the coverage here.
                 let edge = from_x.min(width - from_x).min(from_y).min(height - from_y);
                 let coverage = (edge + 0.5).clamp(0.0, 1.0);
-                let color = if coverage > 0.0 { sampler.anywhere(from_x, from_y) } else { [0.0; N] };
+                let color = if coverage > 0.0 { sampler.sample_clamped(from_x, from_y) } else { [0.0; N] };
                 for (channel, sample) in pixel.iter_mut().enumerate() {
                     let value = match (P::HAS_ALPHA, channel + 1 == N) {
                         (true, true) => color[channel] * coverage,
                         (true, false) => color[channel],
                         (false, _) => color[channel] * coverage + full * (1.0 - coverage),
                     };
-                    *sample = Level::from_level(value);
+                    *sample = StoredSample::from_level(value);
                 }
             }
         }
@@ -131,12 +131,12 @@ impl Turn {
     }
 }
 
-/// The largest upright rectangle inside one of `width` by `height` that was turned by the angle of `sin` and `cos`,
-/// both of them not negative.
-fn inscribed(width: f64, height: f64, sin: f64, cos: f64) -> (f64, f64) {
+/// The largest upright rectangle inside a rectangle of `width` by `height` rotated by the angle of `sin` and `cos`,
+/// which must not be negative.
+fn inscribed_size(width: f64, height: f64, sin: f64, cos: f64) -> (f64, f64) {
     let (long, short) = (width.max(height), width.min(height));
     if short <= 2.0 * sin * cos * long || (sin - cos).abs() < 1e-9 {
-        // Two corners touch the long sides, and the others have room to spare.
+        // Two corners touch the long sides; the others do not touch.
         let half = short / 2.0;
         if width >= height { (half / sin, half / cos) } else { (half / cos, half / sin) }
     } else {

@@ -1,4 +1,4 @@
-//! What a turn promises, at any angle and size.
+//! Rotation by any angle, for any size.
 
 use image::{DynamicImage, GrayImage, Luma, Rgb, RgbImage};
 use proptest::prelude::*;
@@ -28,7 +28,7 @@ fn four_quarter_turns_give_back_every_bit() {
 }
 
 #[test]
-fn odd_angles_keep_every_corner_and_turn_clockwise() {
+fn other_angles_keep_every_corner_and_rotate_clockwise() {
     let picture = turned(Format::Png, 30.0);
     assert_eq!((picture.width(), picture.height()), (72, 65));
     let reference = turned(Format::Png, 90.0).into_alpha();
@@ -56,7 +56,7 @@ fn new_corners_are_transparent_in_png_and_white_in_jpeg() {
 }
 
 #[test]
-fn a_canvas_beyond_the_limits_is_refused_before_it_exists() {
+fn a_canvas_over_the_limits_is_refused_before_allocation() {
     let line = Picture::new(RgbImage::new(30_000, 10).into(), Format::Jpeg);
     assert!(matches!(
         rotate(line, 45.0, RotateCorners::Kept, &EditContext::default()),
@@ -69,7 +69,7 @@ fn a_canvas_beyond_the_limits_is_refused_before_it_exists() {
 }
 
 #[test]
-fn straightening_leaves_no_empty_corner_and_keeps_most_of_the_picture() {
+fn straightening_leaves_no_empty_corner() {
     let bright = || RgbImage::from_pixel(300, 200, Rgb([10, 20, 30]));
     for source in [Format::Jpeg, Format::Png] {
         let picture = Picture::new(bright().into(), source);
@@ -81,7 +81,7 @@ fn straightening_leaves_no_empty_corner_and_keeps_most_of_the_picture() {
 }
 
 #[test]
-fn a_turn_that_nobody_waits_for_stops() {
+fn a_rotation_stops_when_the_flag_is_set() {
     let stop = StopFlag::default();
     let context = EditContext::new(Limits::default(), stop.clone());
     stop.stop();
@@ -92,7 +92,7 @@ fn a_turn_that_nobody_waits_for_stops() {
 }
 
 #[test]
-fn sharp_edges_of_deep_and_alpha_pictures_stay_inside_their_range() {
+fn sharp_edges_of_16_bit_and_alpha_pictures_stay_in_range() {
     let deep = image::ImageBuffer::from_fn(40, 40, |x, _| Luma([if x < 20 { 0u16 } else { 65535 }]));
     let turned =
         rotate(Picture::new(deep.into(), Format::Png), 7.0, RotateCorners::Cut, &EditContext::default())
@@ -106,7 +106,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn any_angle_on_any_size_gives_the_promised_frame(
+    fn any_angle_and_size_gives_the_expected_frame(
         width in 1..60u32, height in 1..60u32, degrees in -720.0..720.0f64,
     ) {
         let flat = || Picture::new(GrayImage::from_pixel(width, height, Luma([77])).into(), Format::Jpeg);
@@ -119,7 +119,7 @@ proptest! {
 
         let cut = rotate(flat(), degrees, RotateCorners::Cut, &EditContext::default()).unwrap();
         prop_assert!(cut.width() <= kept.width() && cut.height() <= kept.height());
-        // A frame of one pixel may be larger than what fits, and then holds an edge.
+        // A frame of one pixel may be larger than the inscribed rectangle, and then contains an edge.
         if cut.width() > 1 && cut.height() > 1 {
             prop_assert!(cut.pixels().as_luma8().unwrap().pixels().all(|pixel| pixel.0 == [77]), "an empty corner");
         }
