@@ -1,10 +1,11 @@
-//! A small world for the offline agent: files with one-letter names, tools that only name their outputs, and a
-//! turn played to its end, written down as one line of calls and one text.
+//! Test harness of the offline agent: attachments with one-letter names, fake tools that only name their outputs, and
+//! whole turns recorded as one line of calls (`crop a 1:1 | flip a1 horizontal`) and the reply.
 
-mod darkroom;
-mod focus;
-mod groups;
+mod photo_edits;
 mod sentences;
+mod several_photos;
+mod stages;
+mod targets;
 mod turns;
 
 use super::Offline;
@@ -70,7 +71,7 @@ fn file(name: &str, mime_type: &str) -> Attachment {
     }
 }
 
-/// "a b c" as pictures.
+/// Pictures with the names in "a b c".
 fn photos(names: &str) -> Vec<Attachment> {
     names.split_whitespace().map(|name| file(name, "image/jpeg")).collect()
 }
@@ -93,7 +94,7 @@ fn prompt(focus: Focus) -> Prompt {
 fn complete(prompt: &Prompt) -> Completion {
     static OFFLINE: LazyLock<Offline> = LazyLock::new(|| Offline::new().unwrap());
     let completion = block_on(OFFLINE.complete(prompt, &|_| {})).unwrap();
-    assert_ne!(completion.text.is_empty(), completion.tool_calls.is_empty(), "either words or calls");
+    assert_ne!(completion.text.is_empty(), completion.tool_calls.is_empty(), "either text or calls");
     completion
 }
 
@@ -104,13 +105,14 @@ fn ids(arguments: &Value) -> Vec<String> {
     list("images").chain(list("attachment_ids")).chain(one).collect()
 }
 
-/// Every edit of `a` makes `a1`, then `a2`.
+/// The name of the next version: edits of `a` make `a1`, then `a2`.
 fn successor(name: &str) -> String {
     let (letter, count) = name.split_at(1);
     format!("{letter}{}", count.parse::<u32>().unwrap_or(0) + 1)
 }
 
-fn pretend(call: &ToolCall) -> String {
+/// The result of a fake tool.
+fn fake_tool(call: &ToolCall) -> String {
     let arguments: Value = serde_json::from_str(&call.arguments).unwrap();
     match call.name.as_str() {
         "attach_to_response" => "Will be sent.".into(),
@@ -122,7 +124,6 @@ fn pretend(call: &ToolCall) -> String {
                          EOS\nTaken: 1 May 2024\nWarning: the place where it was taken (GPS) is in this file. \
                          convert_image removes it."
             .into(),
-        // One of several, and two of a comparison.
         "collage_images" | "animate_images" => format!("Made it.\n[Attachment ID: {}]", id("m1")),
         "compare_images" => format!(
             "Similarity 95.0% (SSIM of brightness). 3% of the pixels visibly changed, mainly in {{left: 0, top: 0, \
@@ -138,8 +139,8 @@ fn pretend(call: &ToolCall) -> String {
     }
 }
 
-/// The call as a person would note it: `crop a 1:1`.
-fn noted(call: &ToolCall) -> String {
+/// A call in short notation: `crop a 1:1`.
+fn notation(call: &ToolCall) -> String {
     let arguments: Value = serde_json::from_str(&call.arguments).unwrap();
     let mut parts = vec![call.name.split('_').next().unwrap().replace("attach", "send")];
     parts.extend(ids(&arguments).iter().map(|id| name(id)));
@@ -147,25 +148,25 @@ fn noted(call: &ToolCall) -> String {
         |region: &Value| ["left", "top", "right", "bottom"].map(|side| region[side].to_string()).join(" ");
     parts.extend(arguments["from"].as_str().map(|from| format!("from {}", name(from))));
     for region in arguments["regions"].as_array().into_iter().flatten() {
-        let mut mark = corners(region);
+        let mut item_notation = corners(region);
         for (key, quote) in [("color", ""), ("label", "'"), ("shape", "")] {
             if let Some(value) = region[key].as_str() {
-                mark += &format!(" {quote}{value}{quote}");
+                item_notation += &format!(" {quote}{value}{quote}");
             }
         }
-        parts.push(format!("[{mark}]"));
+        parts.push(format!("[{item_notation}]"));
     }
     if arguments["region"].is_object() {
         parts.push(format!("[{}]", corners(&arguments["region"])));
     }
     for item in arguments["items"].as_array().into_iter().flatten() {
-        let mut mark = corners(&item["region"]);
+        let mut item_notation = corners(&item["region"]);
         for (key, quote) in [("align", ""), ("color", ""), ("text", "'")] {
             if let Some(value) = item[key].as_str() {
-                mark += &format!(" {quote}{value}{quote}");
+                item_notation += &format!(" {quote}{value}{quote}");
             }
         }
-        parts.push(format!("[{mark}]"));
+        parts.push(format!("[{item_notation}]"));
     }
     const KEYS: &[&str] = &[
         "aspect",
@@ -204,7 +205,10 @@ fn noted(call: &ToolCall) -> String {
     ];
     let known = ["images", "attachment_ids", "attachment_id", "from", "regions", "region", "items"];
     for key in arguments.as_object().unwrap().keys() {
-        assert!(KEYS.contains(&key.as_str()) || known.contains(&key.as_str()), "{key} is not noted");
+        assert!(
+            KEYS.contains(&key.as_str()) || known.contains(&key.as_str()),
+            "{key} is not in the notation"
+        );
     }
     for key in KEYS {
         match &arguments[key] {
@@ -217,22 +221,24 @@ fn noted(call: &ToolCall) -> String {
     parts.join(" ")
 }
 
-struct Played {
+/// The calls of a turn in short notation, and its reply.
+struct PlayedTurn {
     calls: String,
     text: String,
 }
 
-fn play_with(mut prompt: Prompt, tool: impl Fn(&ToolCall) -> String) -> Played {
+/// Plays a turn to its end.
+fn play_with(mut prompt: Prompt, tool: impl Fn(&ToolCall) -> String) -> PlayedTurn {
     let mut calls = Vec::new();
     let mut seen = HashSet::new();
     for _ in 0..30 {
         let completion = complete(&prompt);
         if completion.tool_calls.is_empty() {
-            return Played { calls: calls.join(" | "), text: completion.text };
+            return PlayedTurn { calls: calls.join(" | "), text: completion.text };
         }
         for call in &completion.tool_calls {
             assert!(seen.insert(call.id.clone()), "{} was used twice", call.id);
-            calls.push(noted(call));
+            calls.push(notation(call));
         }
         let results: Vec<PromptMessage> = completion
             .tool_calls
@@ -251,9 +257,9 @@ fn play_with(mut prompt: Prompt, tool: impl Fn(&ToolCall) -> String) -> Played {
         });
         prompt.messages.extend(results);
     }
-    panic!("never done: {}", calls.join(" | "));
+    panic!("the turn never ended: {}", calls.join(" | "));
 }
 
-fn play(focus: Focus) -> Played {
-    play_with(prompt(focus), pretend)
+fn play(focus: Focus) -> PlayedTurn {
+    play_with(prompt(focus), fake_tool)
 }

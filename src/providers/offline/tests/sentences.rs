@@ -1,10 +1,11 @@
-//! What people say and what is done about it: one line each. Add a line for whatever was misunderstood.
+//! Sentences and the tool calls they become, one line each. Add a line for every sentence that was misunderstood.
 
 use super::{Offline, complete, photos, play, prompt, reply_to_a};
+use crate::providers::offline::parse::grammar::Grammar;
 use crate::providers::{Focus, Provider};
 use futures::executor::block_on;
 
-/// Said in reply to the photo `a`; nothing is done if the right side is empty.
+/// Each sentence replies to the photo `a`. An empty right side means: no call.
 const SENTENCES: &[(&str, &str)] = &[
     // Highlights
     ("highlight the top left in red, call it eagle", "highlight a [0 0 500 500 red 'eagle']"),
@@ -31,7 +32,7 @@ const SENTENCES: &[(&str, &str)] = &[
     ("highlight the left half of the top third", "highlight a [0 0 500 333]"),
     ("highlight the left two thirds", "highlight a [0 0 667 1000]"),
     ("highlight from 100,200 to 400,500", "highlight a [100 200 400 500]"),
-    // As the page says it when somebody draws a box.
+    // What the web page sends when a person draws a box.
     ("highlight here from 120,80 to 540,610", "highlight a [120 80 540 610]"),
     ("highlight this in red, call it nest from 120,0 to 1000,610", "highlight a [120 0 1000 610 red 'nest']"),
     ("circle this from 0,0 to 1000,1000", "highlight a [0 0 1000 1000 ellipse]"),
@@ -156,7 +157,7 @@ const SENTENCES: &[(&str, &str)] = &[
     ("crop to a square and add a hat on the left", "crop a 1:1"),
     ("crop to a square and send it back", "crop a 1:1"),
     ("rotate left but don't crop it", "rotate a 270"),
-    // Going back
+    // Undo
     ("undo", "undo a"),
     ("undo that please", "undo a"),
     ("go back", "undo a"),
@@ -191,7 +192,7 @@ const SENTENCES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn ordinary_words_become_tool_calls() {
+fn sentences_become_tool_calls() {
     let mut wrong = String::new();
     for (said, expected) in SENTENCES {
         let played = play(reply_to_a(said));
@@ -206,7 +207,7 @@ fn ordinary_words_become_tool_calls() {
 }
 
 #[test]
-fn every_example_it_gives_is_one_it_can_do() {
+fn every_example_in_the_replies_works() {
     let offline = Offline::new().unwrap();
     let grammar = &offline.grammar;
     assert!((4..=9).contains(&grammar.examples.len()));
@@ -218,16 +219,16 @@ fn every_example_it_gives_is_one_it_can_do() {
 
 #[test]
 fn a_word_added_to_the_grammar_is_understood() {
-    let yaml = include_str!("../grammar.yaml");
+    let yaml = include_str!("../parse/grammar.yaml");
     let with_word = yaml.replace("crop: [crop,", "crop: [stutzen, crop,");
-    let offline = Offline::with_grammar(&with_word).unwrap();
+    let offline = Offline { grammar: Grammar::from_yaml(&with_word).unwrap() };
     let asked = prompt(reply_to_a("stutzen to a square"));
     assert_eq!(block_on(offline.complete(&asked, &|_| {})).unwrap().tool_calls[0].name, "crop_image");
     assert!(complete(&asked).tool_calls.is_empty(), "only the new word makes it a crop");
 }
 
 #[test]
-fn a_phrase_with_two_meanings_is_refused() {
-    let twice = include_str!("../grammar.yaml").replace("crop: [crop,", "crop: [crop, flip,");
-    assert!(Offline::with_grammar(&twice).err().unwrap().to_string().contains("flip"));
+fn a_phrase_with_two_meanings_is_a_load_error() {
+    let twice = include_str!("../parse/grammar.yaml").replace("crop: [crop,", "crop: [crop, flip,");
+    assert!(Grammar::from_yaml(&twice).err().unwrap().to_string().contains("flip"));
 }

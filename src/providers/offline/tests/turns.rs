@@ -1,6 +1,6 @@
-//! Turns from the first call to the last word: results, failures, missing tools and hostile text.
+//! Whole turns: results, failures, missing tools, hostile text.
 
-use super::{complete, file, id, photos, play, play_with, pretend, prompt, reply_to_a};
+use super::{complete, fake_tool, file, id, photos, play, play_with, prompt, reply_to_a};
 use crate::providers::{Focus, PromptMessage};
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ fn text_of(said: &str) -> String {
 }
 
 #[test]
-fn the_last_word_says_what_was_done() {
+fn the_reply_says_what_was_done() {
     for (said, expected) in [
         (
             "highlight the top left in red, call it eagle",
@@ -35,7 +35,7 @@ fn the_last_word_says_what_was_done() {
 }
 
 #[test]
-fn small_talk_is_answered_and_nonsense_is_met_with_examples() {
+fn small_talk_gets_an_answer_and_unknown_requests_get_examples() {
     assert!(text_of("Hello!").starts_with("Hello!"));
     assert_eq!(text_of("thank you so much"), "You're welcome!");
     for said in ["help", "frobnicate the gizmo", "🦅"] {
@@ -46,7 +46,7 @@ fn small_talk_is_answered_and_nonsense_is_met_with_examples() {
 }
 
 #[test]
-fn what_it_cannot_see_it_does_not_pretend_to_see() {
+fn requests_that_need_vision_get_a_question() {
     assert!(text_of("highlight the eagle").contains("can't see where “eagle” is"));
     let info = text_of("what is this?");
     assert!(info.contains("- Size: 4000×3000") && info.contains("I run offline"), "{info}");
@@ -57,13 +57,13 @@ fn what_it_cannot_see_it_does_not_pretend_to_see() {
 }
 
 #[test]
-fn a_list_is_shown_without_ids() {
+fn file_list_has_no_ids() {
     let text = text_of("what files do we have?");
     assert!(text.contains("- a.jpg (image/jpeg) - now\n- b.txt (text/plain) - now"), "{text}");
 }
 
 #[test]
-fn a_text_file_is_read_in_a_fence_it_cannot_close() {
+fn text_of_a_file_cannot_close_its_code_fence() {
     let focus =
         |said: &str| Focus { said: said.into(), replied: vec![file("t", "text/plain")], ..Focus::default() };
     let played = play(focus("show me the text"));
@@ -73,10 +73,10 @@ fn a_text_file_is_read_in_a_fence_it_cannot_close() {
 }
 
 #[test]
-fn a_failed_step_ends_the_chain_and_tells_why() {
+fn a_failed_step_stops_the_turn_with_the_reason() {
     let fails = |call: &crate::domain::ToolCall| match call.name.as_str() {
         "rotate_image" => "Error: the picture is *too* large.".into(),
-        _ => pretend(call),
+        _ => fake_tool(call),
     };
     let played = play_with(prompt(reply_to_a("crop to a square, rotate left and flip it")), fails);
     assert_eq!(played.calls, "crop a 1:1 | rotate a1 270");
@@ -87,7 +87,7 @@ fn a_failed_step_ends_the_chain_and_tells_why() {
 }
 
 #[test]
-fn a_partly_failed_step_goes_on_with_what_worked() {
+fn a_partly_failed_step_continues_with_its_outputs() {
     let focus = Focus {
         said: "crop to a square and flip the third".into(),
         sent: photos("a b c"),
@@ -102,23 +102,23 @@ fn a_partly_failed_step_goes_on_with_what_worked() {
                 id("c1")
             )
         }
-        _ => pretend(call),
+        _ => fake_tool(call),
     });
     assert_eq!(played.calls, "crop a b c 1:1 | flip c1 horizontal");
     assert!(played.text.contains("Not all of them worked"), "{}", played.text);
 }
 
 #[test]
-fn a_missing_tool_is_named_and_the_rest_is_done() {
+fn a_missing_tool_is_named_and_the_other_steps_run() {
     let mut asked = prompt(reply_to_a("crop to a square and rotate left"));
     asked.tools.retain(|tool| tool.name != "crop_image");
-    let played = play_with(asked, pretend);
+    let played = play_with(asked, fake_tool);
     assert_eq!(played.calls, "rotate a 270");
     assert!(played.text.contains("`crop_image` is not available"), "{}", played.text);
 }
 
 #[test]
-fn without_tools_it_answers_in_words() {
+fn without_tools_the_reply_is_text() {
     let mut asked = prompt(reply_to_a("crop to a square and rotate left"));
     let crop = complete(&asked).tool_calls;
     asked.tools.clear();
@@ -126,7 +126,7 @@ fn without_tools_it_answers_in_words() {
     asked.messages.push(PromptMessage::Tool {
         call_id: crop[0].id.clone(),
         name: crop[0].name.clone(),
-        text: pretend(&crop[0]),
+        text: fake_tool(&crop[0]),
         shown: Vec::new(),
     });
     let text = complete(&asked).text;
@@ -134,7 +134,7 @@ fn without_tools_it_answers_in_words() {
 }
 
 #[test]
-fn calls_of_earlier_turns_are_not_taken_for_this_one() {
+fn results_of_earlier_turns_are_ignored() {
     let mut asked = prompt(reply_to_a("flip it"));
     let old = PromptMessage::Tool {
         call_id: "offline-1".into(),
@@ -147,7 +147,7 @@ fn calls_of_earlier_turns_are_not_taken_for_this_one() {
 }
 
 #[test]
-fn a_call_that_never_got_its_result_is_not_made_twice() {
+fn a_call_without_a_result_is_not_repeated() {
     let mut asked = prompt(reply_to_a("flip it"));
     let tool_calls = complete(&asked).tool_calls;
     asked.messages.push(PromptMessage::Assistant {
@@ -159,7 +159,7 @@ fn a_call_that_never_got_its_result_is_not_made_twice() {
 }
 
 #[test]
-fn foreign_words_in_answers_are_never_markdown() {
+fn quoted_text_in_replies_is_escaped() {
     let text = text_of("crop to a square and [frob](http:x) *the* `gizmo`");
     assert!(text.contains("\\[frob\\]") || !text.contains("[frob]"), "{text}");
     assert_eq!(
@@ -169,7 +169,7 @@ fn foreign_words_in_answers_are_never_markdown() {
 }
 
 #[test]
-fn a_hundred_kilobytes_cost_no_more_than_a_page() {
+fn long_messages_are_read_up_to_a_limit() {
     let long = |part: &str| part.repeat(100_000 / part.len());
     for said in [
         long("rotate left "),
@@ -185,7 +185,7 @@ fn a_hundred_kilobytes_cost_no_more_than_a_page() {
 }
 
 fn words() -> impl Strategy<Value = String> {
-    let known = include_str!("../grammar.yaml");
+    let known = include_str!("../parse/grammar.yaml");
     let known: Vec<&str> = known.split(|c: char| c.is_whitespace() || "[]{},".contains(c)).collect();
     let odd = [
         "“",
@@ -211,7 +211,7 @@ fn words() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// `complete` itself asserts that there are either words or calls.
+    /// `complete` asserts that there is either text or a call.
     #[test]
     fn any_text_gets_an_answer(said in ".{0,300}") {
         play(Focus { said, sent: photos("a b"), ..Focus::default() });
