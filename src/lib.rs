@@ -14,7 +14,6 @@ pub mod attachments;
 pub mod cli;
 pub mod config;
 pub mod context;
-pub mod money;
 pub mod prompts;
 pub mod providers;
 pub mod rendering;

@@ -1,4 +1,4 @@
-//! Files as a model is shown them: pictures downscaled and free of metadata, anything else as it was sent.
+//! Loads files for a model: pictures downscaled and without metadata, other files unchanged.
 
 use crate::{
     domain::Attachment,
@@ -16,18 +16,18 @@ impl MediaSource for Media {
         async move {
             let file = &shown.attachment;
             file.width.and(file.height)?;
-            // What cannot be opened need not be fetched to find out.
+            // A format that cannot be decoded is not fetched.
             Format::from_mime(&file.mime_type).filter(|format| format.is_editable())?;
             let view = View { longest, region: shown.region, grid: shown.grid };
-            let seen = self
+            let view = self
                 .0
                 .view(file, &view)
                 .await
                 .inspect_err(
-                    |error| warn!(attachment = %file.attachment_id, %error, "cannot be shown to a model"),
+                    |error| warn!(%error, op = "load_picture", attachment_id = %file.attachment_id, "picture not shown to the model"),
                 )
                 .ok()?;
-            Some(LoadedFile { mime: seen.mime.to_owned(), bytes: seen.bytes })
+            Some(LoadedFile { mime: view.mime.to_owned(), bytes: view.bytes })
         }
         .boxed()
     }
@@ -39,7 +39,7 @@ impl MediaSource for Media {
                 .bytes(file)
                 .await
                 .inspect_err(
-                    |error| warn!(attachment = %file.attachment_id, %error, "cannot be given to a model"),
+                    |error| warn!(%error, op = "load_file", attachment_id = %file.attachment_id, "file not sent to the model"),
                 )
                 .ok()?;
             Some(LoadedFile { mime: file.mime_type.clone(), bytes })

@@ -1,6 +1,6 @@
-//! Whether what is sent is exact or was generated: told with every answer, whatever the model says of it.
+//! The provenance line: every answer with generated pictures says so, whatever the model writes.
 
-use super::says;
+use super::messages;
 use crate::{
     domain::{Attachment, AttachmentId},
     store::{Store, StoreError},
@@ -8,11 +8,11 @@ use crate::{
 };
 use std::collections::HashSet;
 
-/// No picture has this many ancestors; more would be a loop.
-const MOST_ANCESTORS: usize = 500;
+/// Bounds the search if the parents form a loop.
+const MAX_ANCESTORS: usize = 500;
 
-/// The line that belongs under these files, if a service made any of them or anything they were made from.
-pub async fn told(store: &Store, sent: &[Attachment]) -> Result<Option<String>, StoreError> {
+/// The line for these files, if a service generated any of them or of their ancestors.
+pub async fn line(store: &Store, sent: &[Attachment]) -> Result<Option<String>, StoreError> {
     let mut most: Option<Generated> = None;
     let mut models: Vec<String> = Vec::new();
     let mut places = Vec::new();
@@ -29,15 +29,15 @@ pub async fn told(store: &Store, sent: &[Attachment]) -> Result<Option<String>, 
         }
     }
     let some = (places.len() < sent.len()).then_some(places.as_slice());
-    Ok(most.map(|how| says::generated(how, &models, some)))
+    Ok(most.map(|how| messages::generated(how, &models, some)))
 }
 
-/// Of the file and of everything it was made from, within its conversation.
+/// How the file and its ancestors were generated, and by which model.
 async fn generated_by(store: &Store, file: &Attachment) -> Result<Vec<(Generated, String)>, StoreError> {
     let mut found = Vec::new();
     let mut seen: HashSet<AttachmentId> = HashSet::from([file.attachment_id]);
     let mut generation = vec![file.clone()];
-    while !generation.is_empty() && seen.len() < MOST_ANCESTORS {
+    while !generation.is_empty() && seen.len() < MAX_ANCESTORS {
         let recipes = generation.iter().filter_map(Attachment::recipe);
         found.extend(recipes.filter_map(Generated::by).map(|(how, model)| (how, model.to_owned())));
         let parents = generation.iter().flat_map(|file| file.parents.iter().copied());

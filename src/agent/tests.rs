@@ -1,6 +1,6 @@
-//! A panic costs one turn, which apologises, and nothing else.
+//! A panic fails one turn, which apologises; other turns go on.
 
-use super::{Agent, Engine, Titles, TurnEvent, Turns};
+use super::{Agent, Engine, Titles, TurnEvent, Turns, budgets::Budgets, run};
 use crate::{
     attachments::{Attachments, Limits, Objects},
     context::Bounds,
@@ -8,7 +8,6 @@ use crate::{
         Answer, Conversation, InterfaceType, NewMessage, PlannedSend, Role, SendKind, SessionId, TurnId,
         TurnState, UserId,
     },
-    money::Money,
     prompts::Prompts,
     providers::{Completion, Listener, Prompt, Provider, ProviderError},
     rendering::{RenderPool, Renderer},
@@ -20,10 +19,10 @@ use futures::future::BoxFuture;
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 
-/// Loses its head when it is asked to.
-struct Moody;
+/// Panics when the text asks for it.
+struct PanickingProvider;
 
-impl Provider for Moody {
+impl Provider for PanickingProvider {
     fn name(&self) -> &'static str {
         "moody"
     }
@@ -55,7 +54,7 @@ fn engine(store: &Store) -> Arc<Engine> {
     let renderer = Renderer::new(store.clone(), attachments, pool, read_recipe);
     let agent = Agent {
         name: "moody".into(),
-        provider: Arc::new(Moody),
+        provider: Arc::new(PanickingProvider),
         prompt: "photothread".into(),
         max_steps: 3,
         tools: Registry::new(),
@@ -71,12 +70,12 @@ fn engine(store: &Store) -> Arc<Engine> {
         planners: [(InterfaceType::Telegram, plan as super::Planner)].into(),
         tool_timeout: Duration::from_secs(60),
         turn_timeout: Duration::from_secs(60),
-        money: Money::new(store.clone(), Default::default()),
+        budgets: Budgets::new(store.clone(), Default::default()),
         titles: Titles::Message,
     })
 }
 
-async fn says(store: &Store, place: &Conversation, shown_id: &str, text: &str) -> TurnId {
+async fn file_message(store: &Store, place: &Conversation, shown_id: &str, text: &str) -> TurnId {
     let message = NewMessage {
         interface_message_id: Some(shown_id.into()),
         ..NewMessage::new(place.clone(), SessionId::new(), Role::User, text)
@@ -96,17 +95,18 @@ async fn says(store: &Store, place: &Conversation, shown_id: &str, text: &str) -
 }
 
 #[tokio::test]
-async fn a_panic_costs_one_turn_which_apologises_and_the_others_go_on() {
+async fn a_panic_fails_one_turn_and_the_others_go_on() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite://{}", folder.path().join("test.db").display());
     let store = Store::open(&url).await.unwrap();
     let (ann, bob) = (Conversation::telegram(1), Conversation::telegram(2));
-    let lost = says(&store, &ann, "10", "please panic").await;
-    let kept = [says(&store, &bob, "10", "hello").await, says(&store, &ann, "11", "hello").await];
+    let lost = file_message(&store, &ann, "10", "please panic").await;
+    let kept =
+        [file_message(&store, &bob, "10", "hello").await, file_message(&store, &ann, "11", "hello").await];
 
     let engine = engine(&store);
     let mut events = engine.turns.events();
-    let worker = tokio::spawn(engine.clone().run());
+    let worker = tokio::spawn(run(engine.clone()));
     for _ in 0..3 {
         while !matches!(events.recv().await.unwrap(), TurnEvent::Ended { .. }) {}
     }
@@ -119,7 +119,7 @@ async fn a_panic_costs_one_turn_which_apologises_and_the_others_go_on() {
     }
     let apology = store.next_send(&ann).await.unwrap().unwrap();
     assert_eq!((apology.turn_id, apology.reply_to.as_deref()), (Some(lost), Some("10")));
-    assert_eq!(apology.payload, json!(super::says::apology()));
+    assert_eq!(apology.payload, json!(super::messages::apology()));
     let answer = store.next_send(&bob).await.unwrap().unwrap();
     assert_eq!(answer.payload, json!("All is well."));
 }

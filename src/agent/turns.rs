@@ -1,4 +1,4 @@
-//! The handle others hold on running turns: wake the worker, hear of beginnings and ends, cancel.
+//! Shared handle on the turns of this process: wake the worker, watch starts, ends and progress, cancel.
 
 use crate::{
     domain::{Conversation, TurnId},
@@ -17,12 +17,12 @@ pub enum TurnEvent {
     Ended { turn: TurnId, conversation: Conversation },
 }
 
-/// What of a running turn can be shown before it ends.
+/// What people see of a running turn before it ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// What the model has said so far in this step.
+    /// The text of the model in this step so far.
     pub text: String,
-    /// What is being done, in words for the person: “cropping 3 photos…”.
+    /// The running tool, for people: “cropping 3 photos…”.
     pub doing: Option<String>,
 }
 
@@ -36,7 +36,7 @@ pub struct Turns {
     store: Store,
     wake: Notify,
     events: broadcast::Sender<TurnEvent>,
-    /// Apart from the events, because it happens with every step and only watchers care.
+    /// Separate from `events`: changes happen with every step, and only watchers need them.
     changes: broadcast::Sender<Conversation>,
     running: Mutex<HashMap<TurnId, RunningTurn>>,
 }
@@ -48,12 +48,12 @@ impl Turns {
         Self { store, wake: Notify::new(), events, changes, running: Mutex::default() }
     }
 
-    /// A turn was filed: look.
+    /// Wakes the worker after a turn was filed.
     pub fn wake(&self) {
         self.wake.notify_one();
     }
 
-    /// Something is new in a conversation, for whoever watches it.
+    /// Tells watchers that a conversation has changed.
     pub fn changed(&self, conversation: &Conversation) {
         let _ = self.changes.send(conversation.clone());
     }
@@ -62,7 +62,7 @@ impl Turns {
         self.wake.notified().await;
     }
 
-    /// Conversations in which something is new: a message, a step, a name.
+    /// Conversations that changed: a message, a step or a title is new.
     pub fn changes(&self) -> broadcast::Receiver<Conversation> {
         self.changes.subscribe()
     }
@@ -71,27 +71,27 @@ impl Turns {
         self.events.subscribe()
     }
 
-    /// Stops everything that runs or waits in a conversation; says whether there was anything.
-    pub async fn cancel(&self, place: &Conversation) -> Result<bool, StoreError> {
-        let cancelled = self.store.cancel_turns(place).await?;
-        self.stop(&cancelled, place);
+    /// Cancels the running and pending turns of a conversation. Returns whether there were any.
+    pub async fn cancel(&self, conversation: &Conversation) -> Result<bool, StoreError> {
+        let cancelled = self.store.cancel_turns(conversation).await?;
+        self.stop(&cancelled, conversation);
         Ok(!cancelled.is_empty())
     }
 
-    /// Stops these turns, which are over as far as the store is concerned.
-    pub fn stop(&self, turns: &[TurnId], place: &Conversation) {
+    /// Stops the tasks of turns that the store has already ended.
+    pub fn stop(&self, turns: &[TurnId], conversation: &Conversation) {
         for id in turns {
             let here = self.running().get(id).map(|turn| turn.token.cancel());
-            // A turn that runs here says itself that it ends; of one that waits, nobody else will.
+            // A running turn sends its own end event; a pending one cannot.
             if here.is_none() {
-                self.tell(TurnEvent::Ended { turn: *id, conversation: place.clone() });
+                self.send_event(TurnEvent::Ended { turn: *id, conversation: conversation.clone() });
             }
         }
     }
 
-    /// The turn of this conversation that runs here, if one does.
-    pub fn running_in(&self, place: &Conversation) -> Option<TurnId> {
-        self.running().iter().find(|(_, turn)| turn.conversation == *place).map(|(id, _)| *id)
+    /// The turn of this conversation that runs in this process, if any.
+    pub fn running_in(&self, conversation: &Conversation) -> Option<TurnId> {
+        self.running().iter().find(|(_, turn)| turn.conversation == *conversation).map(|(id, _)| *id)
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<TurnId, RunningTurn>> {
@@ -106,35 +106,35 @@ impl Turns {
             progress: watch::Sender::default(),
         };
         self.running().insert(turn, running);
-        self.tell(TurnEvent::Started { turn, conversation: conversation.clone() });
+        self.send_event(TurnEvent::Started { turn, conversation: conversation.clone() });
         token
     }
 
-    /// Follows a running turn; none if it does not run here. The channel closes when the turn ends.
+    /// Follows a turn; none if it does not run in this process. The channel closes when the turn ends.
     pub fn follow(&self, turn: TurnId) -> Option<watch::Receiver<Progress>> {
         self.running().get(&turn).map(|running| running.progress.subscribe())
     }
 
-    /// Notes how far a turn is, for whoever follows it.
+    /// Updates the progress of a running turn.
     pub(super) fn progress(&self, turn: TurnId, change: impl FnOnce(&mut Progress)) {
         if let Some(running) = self.running().get(&turn) {
             running.progress.send_modify(change);
         }
     }
 
-    /// Which turns run here.
+    /// The turns that run in this process.
     pub(super) fn running_here(&self) -> Vec<TurnId> {
         self.running().keys().copied().collect()
     }
 
     pub(super) fn end(&self, turn: TurnId, conversation: &Conversation) {
         self.running().remove(&turn);
-        self.tell(TurnEvent::Ended { turn, conversation: conversation.clone() });
+        self.send_event(TurnEvent::Ended { turn, conversation: conversation.clone() });
         self.wake();
     }
 
-    fn tell(&self, event: TurnEvent) {
-        // Nobody listening is fine.
+    fn send_event(&self, event: TurnEvent) {
+        // No receiver is fine.
         let _ = self.events.send(event);
     }
 }

@@ -6,12 +6,14 @@ pub use supervisor::TaskFailures;
 
 use crate::{
     access::{Access, Logins, PageAccess, REPLACED_LOGIN_LIFETIME},
-    agent::{Agent, Engine, Media, Routes, Titles, Turns, Way},
+    agent::{
+        self, Agent, Engine, Media, Route, Routes, Titles, Turns,
+        budgets::{BudgetRules, Budgets, DailyLimits, Micros, Models, Price, Prices},
+    },
     attachments::{self, Attachments, Objects},
     config::{self, Config},
     context::Bounds,
     domain::{InterfaceType, UserId},
-    money::{Budgets, Micros, Models, Money, Price, Prices, Rules},
     prompts::Prompts,
     providers::{Hosted, ImageGenerator, ModelSettings, Provider, http_client, offline::Offline},
     rendering::{RenderPool, Renderer},
@@ -101,17 +103,17 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
     let turns = Arc::new(Turns::new(store.clone()));
     let pool = render_pool(&config)?;
     let renderer = Renderer::new(store.clone(), attachments.clone(), pool, read_recipe);
-    let money = money(&config, &store);
-    let engine = Arc::new(engine(&config, prompts, &renderer, &turns, &money)?);
+    let budgets = budgets(&config, &store);
+    let engine = Arc::new(engine(&config, prompts, &renderer, &turns, &budgets)?);
     let Some(default_agent) = engine.agents.first() else { bail!("no agent is configured") };
     let provider = default_agent.provider.name();
     let model = default_agent.provider.model().to_owned();
-    let way =
-        |agent: &config::AgentSettings| Way { agent: agent.name.clone(), command: agent.command.clone() };
-    let routes = Routes::new(config.agents.iter().map(way));
+    let route =
+        |agent: &config::AgentSettings| Route { agent: agent.name.clone(), command: agent.command.clone() };
+    let routes = Routes::new(config.agents.iter().map(route));
 
     let mut tasks = Supervisor::new(TaskFailures::default());
-    tasks.keep_running("agent", move || engine.clone().run());
+    tasks.keep_running("agent", move || agent::run(engine.clone()));
     let for_upkeep = renderer.clone();
     tasks.keep_running("upkeep", move || upkeep(for_upkeep.clone()));
 
@@ -146,7 +148,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
             store: store.clone(),
             attachments,
             turns,
-            money,
+            budgets,
             timing: config.telegram.batch,
             pacing: config.telegram.pacing,
             drafts: config.telegram.drafts,
@@ -221,7 +223,7 @@ fn engine(
     prompts: Prompts,
     renderer: &Renderer,
     turns: &Arc<Turns>,
-    money: &Money,
+    budgets: &Budgets,
 ) -> anyhow::Result<Engine> {
     let media = Arc::new(Media(renderer.clone()));
     let mut agents = Vec::new();
@@ -253,7 +255,7 @@ fn engine(
         planners,
         tool_timeout: config.limits.tool_timeout(),
         turn_timeout: config.limits.turn_timeout(),
-        money: money.clone(),
+        budgets: budgets.clone(),
         titles: match config.history.titles {
             Some(config::TitleSource::Message) => Titles::Message,
             Some(config::TitleSource::Model) | None => Titles::Model,
@@ -262,7 +264,7 @@ fn engine(
 }
 
 /// Prices and budgets as configured. Warns of a budget that cannot be enforced because a price is missing.
-fn money(config: &Config, store: &Store) -> Money {
+fn budgets(config: &Config, store: &Store) -> Budgets {
     let price = |price: &config::PriceSettings| Price {
         input: price.input,
         output: price.output,
@@ -271,7 +273,7 @@ fn money(config: &Config, store: &Store) -> Money {
     let prices = Prices::new(config.prices.iter().map(|(model, its)| (model.clone(), price(its))));
     let agents = &config.agents;
     let per_agent = agents.iter().filter_map(|agent| Some((agent.name.clone(), agent.daily_budget?)));
-    let budgets = Budgets {
+    let limits = DailyLimits {
         per_user: config.limits.daily_budget_per_user.map(Micros::of_dollars),
         per_chat: config.limits.daily_budget_per_chat.map(Micros::of_dollars),
         per_agent: per_agent.map(|(name, dollars)| (name, Micros::of_dollars(dollars))).collect(),
@@ -279,7 +281,7 @@ fn money(config: &Config, store: &Store) -> Money {
     for agent in agents {
         let Some(vendor) = config.vendor_of(agent) else { continue };
         let model = agent.model.as_ref().unwrap_or(&config.providers.of(vendor).model);
-        if budgets.concern(&agent.name) && !prices.knows(model) {
+        if limits.apply_to(&agent.name) && !prices.knows(model) {
             let agent = &agent.name;
             warn!(agent, model, "there is a daily budget, but it cannot stop this model: add it to `prices`");
         }
@@ -288,8 +290,8 @@ fn money(config: &Config, store: &Store) -> Money {
     let free_commands = agents.iter().filter(offline).filter_map(|agent| agent.command.clone());
     let models =
         if agents.iter().all(|agent| offline(&agent)) { Models::OnlyOffline } else { Models::Hosted };
-    let rules = Rules { prices, budgets, free_commands: free_commands.collect(), models };
-    Money::new(store.clone(), rules)
+    let rules = BudgetRules { prices, limits, free_commands: free_commands.collect(), models };
+    Budgets::new(store.clone(), rules)
 }
 
 fn provider(

@@ -1,4 +1,4 @@
-//! What the person means, in structure: what they sent, what they point at, and what else is at hand.
+//! The facts of a request: the sent files, the replied-to message and its files, and the recent files.
 
 use crate::{
     attachments::markers,
@@ -7,96 +7,99 @@ use crate::{
     store::{Store, StoreError},
 };
 
-const MOST_RECENT: usize = 20;
-/// A thread's own files are all named, but for threads that no prompt could hold.
-const MOST_OF_THREAD: usize = 100;
+const MAX_RECENT_FILES: usize = 20;
+/// Bounds the prompt of very long threads; other threads name all their files.
+const MAX_THREAD_FILES: usize = 100;
 
-/// The focus, and what the fragments tell of how it came about.
-pub struct Scene {
+/// The focus of a turn and the facts that the fragments describe.
+pub struct TurnFacts {
     pub focus: Focus,
-    pub pointed: Option<Pointed>,
-    /// Set when this is a photo that came after its album's turn had begun: the words of that album.
+    pub reply_target: Option<ReplyTarget>,
+    /// Set for a photo that came after the turn of its album had started: the text of that album.
     pub late_for_album: Option<String>,
-    /// Whether this goes on with a thread, or begins one.
+    /// Whether the turn continues a thread.
     pub in_thread: bool,
-    /// The thread's own files, newest first; where one begins, those of what was said just before.
+    /// The thread's own files, newest first; in a new thread, the files of the messages just before.
     pub thread_files: Vec<Attachment>,
 }
 
-/// The message a reply points at.
-pub struct Pointed {
+/// The message that a reply refers to.
+pub struct ReplyTarget {
     pub reply: ReplyTo,
     pub message: Option<Message>,
 }
 
-/// `recent` are the conversation's newest files, in a thread or not.
-pub async fn look(
+/// `recent` are the newest files of the conversation, in a thread or not.
+pub async fn gather(
     store: &Store,
     turn: &Turn,
     inputs: &[Message],
     earlier: &[Message],
     recent: &[Attachment],
-) -> Result<Scene, StoreError> {
-    let place = &turn.conversation;
-    let pointed = match inputs.iter().find_map(|m| m.reply.clone()) {
+) -> Result<TurnFacts, StoreError> {
+    let conversation = &turn.conversation;
+    let reply_target = match inputs.iter().find_map(|m| m.reply.clone()) {
         Some(reply) => {
             let message = match reply.message {
                 Some(id) => match earlier.iter().find(|m| m.internal_id == id) {
                     Some(message) => Some(message.clone()),
                     None => store.message(id).await?,
                 },
-                // One of the same request, which had no id yet when the reply was filed.
+                // A message of the same request: it had no id yet when the reply was filed.
                 None => inputs
                     .iter()
                     .find(|m| reply.attachment.is_some_and(|id| m.attachments.contains(&id)))
                     .cloned(),
             };
-            Some(Pointed { reply, message })
+            Some(ReplyTarget { reply, message })
         }
         None => None,
     };
-    let (replied_ids, mut album_ids) = pointed_at(store, turn, pointed.as_ref()).await?;
-    let late_for_album = late_words(store, turn, inputs, &mut album_ids).await?;
+    let (replied_ids, mut album_ids) = replied_files(store, turn, reply_target.as_ref()).await?;
+    let late_for_album = text_of_late_album(store, turn, inputs, &mut album_ids).await?;
 
     let sent_ids: Vec<AttachmentId> = inputs.iter().flat_map(|m| m.attachments.clone()).collect();
-    let thread_ids: Vec<AttachmentId> =
-        newest_first(earlier).into_iter().filter(|id| !sent_ids.contains(id)).take(MOST_OF_THREAD).collect();
-    // One trip to the database for all that are not at hand.
+    let thread_ids: Vec<AttachmentId> = newest_first(earlier)
+        .into_iter()
+        .filter(|id| !sent_ids.contains(id))
+        .take(MAX_THREAD_FILES)
+        .collect();
+    // One query for all files that are not loaded yet.
     let mut known = recent.to_vec();
     let mut missing = sent_ids.clone();
     missing.extend(replied_ids.iter().chain(&album_ids).chain(&thread_ids));
     missing.retain(|id| known.iter().all(|a| a.attachment_id != *id));
     if !missing.is_empty() {
-        known.extend(store.attachments(place, &missing).await?);
+        known.extend(store.attachments(conversation, &missing).await?);
     }
     let pick = |ids: &[AttachmentId]| -> Vec<Attachment> {
         ids.iter().filter_map(|id| known.iter().find(|a| a.attachment_id == *id).cloned()).collect()
     };
     let thread_files = pick(&thread_ids);
     let recent = if turn.continues_thread() {
-        thread_files.iter().take(MOST_RECENT).cloned().collect()
+        thread_files.iter().take(MAX_RECENT_FILES).cloned().collect()
     } else {
         recent.iter().filter(|a| !sent_ids.contains(&a.attachment_id)).cloned().collect()
     };
-    let words: Vec<String> =
+    let texts: Vec<String> =
         inputs.iter().map(markers::said).filter(|said| !said.trim().is_empty()).collect();
-    let said = match (&late_for_album, words.is_empty()) {
-        (Some(words), true) => words.clone(),
-        _ => words.join("\n"),
+    let said = match (&late_for_album, texts.is_empty()) {
+        (Some(text), true) => text.clone(),
+        _ => texts.join("\n"),
     };
     let focus =
         Focus { said, sent: pick(&sent_ids), replied: pick(&replied_ids), album: pick(&album_ids), recent };
     let in_thread = turn.continues_thread();
-    Ok(Scene { focus, pointed, late_for_album, in_thread, thread_files })
+    Ok(TurnFacts { focus, reply_target, late_for_album, in_thread, thread_files })
 }
 
-/// The files replied to, and the album or answer around them.
-async fn pointed_at(
+/// The replied-to files, and the album or answer around them.
+async fn replied_files(
     store: &Store,
     turn: &Turn,
-    pointed: Option<&Pointed>,
+    target: Option<&ReplyTarget>,
 ) -> Result<(Vec<AttachmentId>, Vec<AttachmentId>), StoreError> {
-    let Some(Pointed { reply, message: Some(message) }) = pointed else {
+    let Some(ReplyTarget { reply, message: Some(message) }) = target else {
         return Ok((Vec::new(), Vec::new()));
     };
     let replied = match reply.attachment {
@@ -113,8 +116,8 @@ async fn pointed_at(
     Ok((replied, album))
 }
 
-/// Photos whose album was taken up without them: what was asked of that album.
-async fn late_words(
+/// For photos that missed the turn of their album: the text of the album.
+async fn text_of_late_album(
     store: &Store,
     turn: &Turn,
     inputs: &[Message],
@@ -134,7 +137,7 @@ async fn late_words(
     Ok(Some(words.join("\n")))
 }
 
-/// Every file of these messages once, the last one first.
+/// Every file of these messages once, newest first.
 fn newest_first(messages: &[Message]) -> Vec<AttachmentId> {
     let mut ids = Vec::new();
     for id in messages.iter().rev().flat_map(|m| m.attachments.iter().rev()) {

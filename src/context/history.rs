@@ -1,28 +1,28 @@
-//! What was said before, as the model sees it: never an orphaned tool call or result, whatever was cut, and
-//! bounded with the oldest middle first to go and the root never.
+//! Earlier messages as the model sees them. Cuts never orphan a tool call or result; they drop the oldest messages after
+//! the first one, which always stays.
 
-use super::person;
+use super::user_message;
 use crate::{
     domain::{Message, Role},
     providers::PromptMessage,
 };
 
-/// Said of a tool call whose result never came: the turn was cancelled or the program stopped.
+/// Result of a tool call without one: the turn was cancelled or the program stopped.
 pub const INTERRUPTED: &str = "Error: this was interrupted before it finished.";
 
-/// Stands where a long thread was shortened.
+/// Replaces the messages that were cut.
 const LEFT_OUT: &str = "(Part of this thread is left out here, because it is long.)";
 
-/// Messages that only make sense together: a person's message, an answer, or a call with all its results.
+/// Messages that must stay together: a person's message, an answer, or a call with all its results.
 type Unit = Vec<PromptMessage>;
 
-/// Stored rows as units. Results are found by call id within their turn, wherever they stand.
+/// Renders stored rows as units. A result is found by its call id within its turn, at any position.
 pub fn render(messages: &[Message]) -> Vec<Unit> {
     let mut units = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         match message.role {
             Role::User => {
-                units.push(vec![PromptMessage::User { text: person::message(message), shown: Vec::new() }])
+                units.push(vec![PromptMessage::User { text: user_message::past(message), shown: Vec::new() }])
             }
             Role::Assistant if message.tool_calls.is_empty() => {
                 if !message.content.trim().is_empty() {
@@ -30,14 +30,14 @@ pub fn render(messages: &[Message]) -> Vec<Unit> {
                 }
             }
             Role::Assistant => units.push(call_with_results(message, &messages[index + 1..])),
-            // Results are taken up by their call; one without a call has lost its meaning.
+            // A result is rendered with its call; a result without a call is dropped.
             Role::Tool => {}
         }
     }
     units
 }
 
-/// The steps of the running turn so far, and whether some tool calls still have no result.
+/// The steps of the running turn so far.
 pub fn steps_of_turn(messages: &[Message]) -> Vec<PromptMessage> {
     render(messages).into_iter().flatten().collect()
 }
@@ -68,22 +68,22 @@ fn call_with_results(message: &Message, later: &[Message]) -> Unit {
     unit
 }
 
-/// Drops units after the first, oldest first, until the rest fits, and says so in their place.
-pub fn bounded(units: Vec<Unit>, max_tokens: Option<usize>) -> Vec<PromptMessage> {
+/// Drops units after the first, oldest first, until the rest fits. A note replaces them.
+pub fn bound(units: Vec<Unit>, max_tokens: Option<usize>) -> Vec<PromptMessage> {
     let kept = match max_tokens {
-        Some(most) => cut(units, most, 2),
+        Some(max) => cut(units, max, 2),
         None => units,
     };
     kept.into_iter().flatten().collect()
 }
 
-/// Keeps at least this many of them, the first always.
-fn cut(mut units: Vec<Unit>, most_tokens: usize, least: usize) -> Vec<Unit> {
-    let mut total: usize = units.iter().map(|unit| tokens(unit)).sum();
+/// Keeps at least `min_units` units, always including the first.
+fn cut(mut units: Vec<Unit>, max_tokens: usize, min_units: usize) -> Vec<Unit> {
+    let mut total: usize = units.iter().map(|unit| estimate_tokens(unit)).sum();
     let mut dropped = 0;
-    while total > most_tokens && units.len() - dropped > least {
+    while total > max_tokens && units.len() - dropped > min_units {
         dropped += 1;
-        total -= tokens(&units[dropped]);
+        total -= estimate_tokens(&units[dropped]);
     }
     if dropped > 0 {
         let note = vec![PromptMessage::User { text: LEFT_OUT.to_owned(), shown: Vec::new() }];
@@ -92,24 +92,25 @@ fn cut(mut units: Vec<Unit>, most_tokens: usize, least: usize) -> Vec<Unit> {
     units
 }
 
-/// The same messages with half of the past, for a model that finds them too long: what was said first and what is
-/// said now stay, and of the pictures the most important one. None if there is nothing to leave out.
-pub fn shortened(messages: &[PromptMessage]) -> Option<Vec<PromptMessage>> {
-    let mut past = units(messages);
+/// Halves the history after the model found it too long. The first and the current message stay, with one picture. None
+/// if nothing can be dropped.
+pub fn shorten(messages: &[PromptMessage]) -> Option<Vec<PromptMessage>> {
+    let mut past = group_units(messages);
     let mut now = past.pop()?;
-    let half = past.iter().map(|unit| tokens(unit)).sum::<usize>() / 2;
+    let half = past.iter().map(|unit| estimate_tokens(unit)).sum::<usize>() / 2;
     let mut past = cut(past, half, 1);
-    past.iter_mut().flatten().for_each(|message| show_at_most(message, 0));
-    now.iter_mut().for_each(|message| show_at_most(message, 1));
+    past.iter_mut().flatten().for_each(|message| limit_pictures(message, 0));
+    now.iter_mut().for_each(|message| limit_pictures(message, 1));
     past.push(now);
     let shorter: Vec<PromptMessage> = past.into_iter().flatten().collect();
-    // The note that something is missing may be longer than what is.
-    let less = tokens(&shorter) < tokens(messages) || pictures(&shorter) < pictures(messages);
+    // The note may be longer than the dropped messages.
+    let less = estimate_tokens(&shorter) < estimate_tokens(messages)
+        || count_pictures(&shorter) < count_pictures(messages);
     less.then_some(shorter)
 }
 
-/// Puts calls and their results together again.
-fn units(messages: &[PromptMessage]) -> Vec<Unit> {
+/// Groups calls with their results.
+fn group_units(messages: &[PromptMessage]) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     for message in messages {
         match (message, units.last_mut()) {
@@ -120,13 +121,13 @@ fn units(messages: &[PromptMessage]) -> Vec<Unit> {
     units
 }
 
-fn show_at_most(message: &mut PromptMessage, most: usize) {
+fn limit_pictures(message: &mut PromptMessage, max: usize) {
     if let PromptMessage::User { shown, .. } | PromptMessage::Tool { shown, .. } = message {
-        shown.truncate(most);
+        shown.truncate(max);
     }
 }
 
-fn pictures(messages: &[PromptMessage]) -> usize {
+fn count_pictures(messages: &[PromptMessage]) -> usize {
     let shown = |message: &PromptMessage| match message {
         PromptMessage::User { shown, .. } | PromptMessage::Tool { shown, .. } => shown.len(),
         PromptMessage::Assistant { .. } => 0,
@@ -134,8 +135,8 @@ fn pictures(messages: &[PromptMessage]) -> usize {
     messages.iter().map(shown).sum()
 }
 
-/// A rough count, on the safe side for most languages: three bytes to a token.
-fn tokens(messages: &[PromptMessage]) -> usize {
+/// A rough estimate, too high for most languages: three bytes per token.
+fn estimate_tokens(messages: &[PromptMessage]) -> usize {
     let bytes = |message: &PromptMessage| match message {
         PromptMessage::User { text, .. } | PromptMessage::Tool { text, .. } => text.len(),
         PromptMessage::Assistant { text, tool_calls, .. } => {
@@ -171,7 +172,7 @@ mod tests {
         Message { internal_id: MessageId(0), body: message }
     }
 
-    /// Rows in any order and with any holes, as a cut, a crash or a cancelled turn may leave them.
+    /// Rows in any order and with gaps, as a cut, a crash or a cancelled turn may leave them.
     fn any_row() -> impl Strategy<Value = Message> {
         let ids = prop::collection::btree_set(0..4u8, 0..3);
         prop_oneof![
@@ -183,8 +184,8 @@ mod tests {
         ]
     }
 
-    /// Why a model would refuse this sequence.
-    fn fault(messages: &[PromptMessage]) -> Option<&'static str> {
+    /// Why a model would reject this sequence.
+    fn rule_violation(messages: &[PromptMessage]) -> Option<&'static str> {
         let mut open: Vec<&str> = Vec::new();
         for message in messages {
             match message {
@@ -195,7 +196,7 @@ mod tests {
                 _ if !open.is_empty() => return Some("a call not directly followed by all its results"),
                 PromptMessage::Assistant { text, tool_calls, .. } => {
                     if text.is_empty() && tool_calls.is_empty() {
-                        return Some("an assistant that neither spoke nor called");
+                        return Some("an empty assistant message");
                     }
                     open = tool_calls.iter().map(|call| call.id.as_str()).collect();
                 }
@@ -215,43 +216,43 @@ mod tests {
             let rows = &rows[from.min(rows.len())..];
             let whole = render(rows);
             let first = whole.first().cloned();
-            let messages = bounded(whole, most);
-            prop_assert_eq!(fault(&messages), None, "{:#?}", messages);
+            let messages = bound(whole, most);
+            prop_assert_eq!(rule_violation(&messages), None, "{:#?}", messages);
             if let Some(first) = first {
                 prop_assert!(messages.starts_with(&first), "the root stays");
             }
         }
 
         #[test]
-        fn half_of_the_past_is_still_a_whole_conversation(rows in prop::collection::vec(any_row(), 0..24)) {
+        fn a_shortened_history_is_still_valid(rows in prop::collection::vec(any_row(), 0..24)) {
             let past = render(&rows);
             let first = past.first().cloned().unwrap_or_default();
             let mut messages: Vec<_> = past.into_iter().flatten().collect();
             let now = PromptMessage::User { text: "and now?".into(), shown: Vec::new() };
             messages.push(now.clone());
-            if let Some(shorter) = shortened(&messages) {
-                prop_assert_eq!(fault(&shorter), None, "{:#?}", shorter);
+            if let Some(shorter) = shorten(&messages) {
+                prop_assert_eq!(rule_violation(&shorter), None, "{:#?}", shorter);
                 prop_assert!(shorter.starts_with(&first), "the root stays");
                 prop_assert_eq!(shorter.last(), Some(&now), "and what is asked now");
-                prop_assert!(tokens(&shorter) < tokens(&messages), "{:#?}", shorter);
+                prop_assert!(estimate_tokens(&shorter) < estimate_tokens(&messages), "{:#?}", shorter);
             }
         }
     }
 
     #[test]
-    fn too_long_a_past_is_halved_and_one_picture_stays() {
+    fn a_long_history_is_halved_and_one_picture_stays() {
         let said = |text: &str| PromptMessage::User { text: text.into(), shown: Vec::new() };
         let long = |letter: &str| letter.repeat(300);
         let file = |text: &str| PromptMessage::User { text: text.into(), shown: vec![picture(), picture()] };
         let messages = [said(&long("a")), said(&long("b")), said(&long("c")), said(&long("d")), file("now")];
-        let shorter = shortened(&messages).unwrap();
+        let shorter = shorten(&messages).unwrap();
         assert_eq!(shorter[..3], [said(&long("a")), said(LEFT_OUT), said(&long("d"))]);
-        assert_eq!(pictures(&shorter), 1);
-        let only = shortened(&shorter).unwrap();
+        assert_eq!(count_pictures(&shorter), 1);
+        let only = shorten(&shorter).unwrap();
         assert_eq!(only[..2], [said(&long("a")), said(LEFT_OUT)], "the last of the past may go as well");
-        assert_eq!(shortened(&only), None, "there is nothing left to leave out");
-        assert_eq!(shortened(&[said("now")]), None);
-        assert_eq!(shortened(&[]), None);
+        assert_eq!(shorten(&only), None, "there is nothing left to leave out");
+        assert_eq!(shorten(&[said("now")]), None);
+        assert_eq!(shorten(&[]), None);
     }
 
     fn picture() -> ShownFile {
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_finds_its_result_in_its_own_turn_and_says_so_if_there_is_none() {
+    fn a_call_is_paired_with_a_result_of_its_own_turn() {
         let rows = [
             row(Role::Assistant, 1, "", &[1, 2], None),
             row(Role::Tool, 2, "of another turn", &[], Some(1)),
@@ -289,10 +290,10 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_middle_goes_first_and_leaves_a_note() {
+    fn the_oldest_messages_after_the_first_are_replaced_by_a_note() {
         let text = |number: usize| format!("{number}").repeat(30);
         let rows: Vec<_> = (0..5).map(|number| row(Role::User, 0, &text(number), &[], None)).collect();
-        let messages = bounded(render(&rows), Some(60));
+        let messages = bound(render(&rows), Some(60));
         let shown: Vec<_> = messages
             .iter()
             .filter_map(|message| match message {

@@ -1,11 +1,11 @@
-//! What the model sees: one file per fragment, each bounded. The walk asks for a whole `Opening` once per turn;
-//! the agent then appends the turn's own steps.
+//! What the model sees, one file per fragment, each bounded. `open` builds an `Opening` once per turn; the agent appends
+//! the steps of the turn.
 
 mod focus;
 mod history;
-mod person;
 mod recent_attachments;
 mod reply;
+mod user_message;
 
 pub use history::steps_of_turn;
 
@@ -18,7 +18,7 @@ use crate::{
 };
 use chrono::{TimeDelta, Utc};
 
-/// How much of the past the model is shown.
+/// How much history the model sees.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     pub max_messages: i64,
@@ -40,15 +40,15 @@ pub struct Opening {
     pub system: String,
     pub messages: Vec<PromptMessage>,
     pub focus: Focus,
-    /// What the person must be told whatever the model says: files that could not be fetched or kept.
+    /// Lines that the answer must contain, whatever the model says: files that could not be fetched or stored.
     pub notes: Vec<String>,
-    /// What the answer replies to: the last message with words, else the first.
-    pub answers: Option<String>,
+    /// The message that the answer replies to: the last one with text, else the first.
+    pub reply_to: Option<String>,
 }
 
-/// The same opening for a model that finds it too long; none if it cannot be shorter.
-pub fn shortened(opening: &Opening) -> Option<Opening> {
-    let messages = history::shortened(&opening.messages)?;
+/// A shorter opening after the model found it too long; none if it cannot be shortened.
+pub fn shorten(opening: &Opening) -> Option<Opening> {
+    let messages = history::shorten(&opening.messages)?;
     Some(Opening { messages, ..opening.clone() })
 }
 
@@ -71,15 +71,15 @@ pub async fn open(
         let first = turn.inputs.first().copied().unwrap_or(turn.thread_root_id);
         store.recent_messages(turn.session_id, first, since, bounds.max_messages).await
     };
-    // None needs another's answer, and the way to the database costs more than the work there.
+    // The queries are independent, and the round trips cost more than the queries.
     let (inputs, earlier, recent) = tokio::try_join!(
         store.inputs_of_turn(turn.turn_id),
         earlier,
-        store.recent_attachments(&turn.conversation, since, recent_attachments::MOST),
+        store.recent_attachments(&turn.conversation, since, recent_attachments::MAX_FILES),
     )?;
-    let scene = focus::look(store, turn, &inputs, &earlier, &recent).await?;
+    let facts = focus::gather(store, turn, &inputs, &earlier, &recent).await?;
     let block = match in_thread {
-        true => recent_attachments::block(prompts, recent, &scene)?,
+        true => recent_attachments::block(prompts, recent, &facts)?,
         false => String::new(),
     };
     let vars = SystemVars {
@@ -90,19 +90,19 @@ pub async fn open(
     };
     let system = prompts.system(prompt_name, vars)?;
     let mut messages =
-        history::bounded(history::render(&earlier), in_thread.then_some(bounds.max_thread_tokens));
-    messages.push(person::speaks(&inputs, &scene));
+        history::bound(history::render(&earlier), in_thread.then_some(bounds.max_thread_tokens));
+    messages.push(user_message::current(&inputs, &facts));
     Ok(Opening {
         system,
         messages,
         notes: inputs.iter().filter_map(|m| m.error.clone()).collect(),
-        answers: answered(&inputs),
-        focus: scene.focus,
+        reply_to: message_to_answer(&inputs),
+        focus: facts.focus,
     })
 }
 
-/// What the answer to these messages replies to.
-pub fn answered(inputs: &[Message]) -> Option<String> {
-    let with_words = inputs.iter().rev().find(|m| !markers::said(m).trim().is_empty());
-    with_words.or(inputs.first())?.interface_message_id.clone()
+/// The interface's id of the message that an answer to `inputs` replies to.
+pub fn message_to_answer(inputs: &[Message]) -> Option<String> {
+    let with_text = inputs.iter().rev().find(|m| !markers::said(m).trim().is_empty());
+    with_text.or(inputs.first())?.interface_message_id.clone()
 }

@@ -1,7 +1,7 @@
-//! The block of recent attachments in the system prompt: only in a thread, only if there are any, newest first,
-//! bounded by age but always with the thread's own.
+//! The recent-attachments block of the system prompt: only in a thread and only if there are files, newest first. It is
+//! bounded by age, but the thread's own files are always included.
 
-use super::{ContextError, focus::Scene};
+use super::{ContextError, focus::TurnFacts};
 use crate::{
     attachments::age,
     domain::Attachment,
@@ -9,11 +9,15 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 
-/// How many of the conversation's recent files are shown.
-pub const MOST: i64 = 20;
+/// Limit of recent files of the conversation.
+pub const MAX_FILES: i64 = 20;
 
-pub fn block(prompts: &Prompts, mut files: Vec<Attachment>, scene: &Scene) -> Result<String, ContextError> {
-    for own in scene.thread_files.iter().chain(&scene.focus.sent) {
+pub fn block(
+    prompts: &Prompts,
+    mut files: Vec<Attachment>,
+    facts: &TurnFacts,
+) -> Result<String, ContextError> {
+    for own in facts.thread_files.iter().chain(&facts.focus.sent) {
         if files.iter().all(|file| file.attachment_id != own.attachment_id) {
             files.push(own.clone());
         }

@@ -161,7 +161,7 @@ impl<'a> Sketch<'a> {
             Some(draft) => Some(message_id(&draft)?),
             None => None,
         };
-        let reply_to = context::answered(&telegram.store.inputs_of_turn(turn).await.ok()?);
+        let reply_to = context::message_to_answer(&telegram.store.inputs_of_turn(turn).await.ok()?);
         Some(Self { telegram, turn, place, chat, message, reply_to, shown: None, said: String::new() })
     }
 

@@ -50,7 +50,7 @@ pub async fn file_batch(telegram: &Telegram, conversation_id: &str, sender_id: &
 
 async fn apologise(telegram: &Telegram, conversation_id: &str, sender_id: &str) {
     let place = Conversation::new(InterfaceType::Telegram, conversation_id);
-    let sends = planned(&agent::says::apology());
+    let sends = planned(&agent::messages::apology());
     patiently(|| async {
         let rows = telegram.store.waiting_updates(conversation_id, sender_id).await?;
         let ids: Vec<i64> = rows.iter().map(|row| row.inbox_id).collect();

@@ -24,11 +24,10 @@ pub use me::Me;
 
 use crate::{
     access::{Access, Logins},
-    agent::{Routes, Turns},
+    agent::{Routes, Turns, budgets::Budgets},
     attachments::Attachments,
     config::{Batch, Drafts, Pacing},
     domain::{Answer, Conversation, PlannedSend},
-    money::Money,
     store::Store,
 };
 use route::Command;
@@ -62,7 +61,7 @@ pub struct Telegram {
     /// How people get to the page.
     logins: Arc<Logins>,
     turns: Arc<Turns>,
-    money: Money,
+    budgets: Budgets,
     timing: Batch,
     pacer: Mutex<pacing::Pacer>,
     /// Which agent a message is for.
@@ -98,7 +97,7 @@ pub struct Parts {
     pub access: Arc<Access>,
     pub logins: Arc<Logins>,
     pub turns: Arc<Turns>,
-    pub money: Money,
+    pub budgets: Budgets,
     pub timing: Batch,
     pub pacing: Pacing,
     pub drafts: Drafts,
@@ -175,7 +174,7 @@ pub async fn connect(bot: Bot, parts: Parts) -> Result<Connected, ConnectError> 
         access: parts.access,
         logins: parts.logins,
         turns: parts.turns,
-        money: parts.money,
+        budgets: parts.budgets,
         timing: parts.timing,
         pacer: Mutex::new(pacing::Pacer::new(parts.pacing)),
         routes: parts.routes,

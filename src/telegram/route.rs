@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{
     access::{Admission, PageAccess, Pairing},
+    agent::budgets::Budgets,
     domain::{Answer, Conversation, PlannedSend, UserId},
-    money::Money,
     store::{InboxRow, Parked, Spender, StoreError},
 };
 use chrono::TimeDelta;
@@ -293,7 +293,7 @@ async fn obey(
 }
 
 async fn usage(telegram: &Telegram, place: &Conversation, user: &UserId) -> Result<String, StoreError> {
-    let today = Money::today();
+    let today = Budgets::today();
     let since = today - TimeDelta::days(29);
     // A private chat has the person's own id: nobody else is there.
     let chat = match place.id == user.0 {
@@ -309,8 +309,8 @@ async fn usage(telegram: &Telegram, place: &Conversation, user: &UserId) -> Resu
         today,
         own: telegram.store.usage_of(place.interface, user, since).await?,
         chat,
-        left: telegram.money.left(&spender).await?,
-        models: telegram.money.rules().models,
+        left: telegram.budgets.left(&spender).await?,
+        models: telegram.budgets.rules().models,
     }))
 }
 
@@ -357,7 +357,7 @@ mod tests {
             )),
             access,
             turns: Arc::new(Turns::new(store.clone())),
-            money: Money::new(store.clone(), Default::default()),
+            budgets: Budgets::new(store.clone(), Default::default()),
             store,
             timing: Batch { quiet_ms: 1, album_quiet_ms: 1, max_wait_ms: 1 },
             pacer: Mutex::new(Pacer::new(pacing)),

@@ -70,7 +70,7 @@ pub async fn submit(
     if incoming.text.trim().is_empty() && files.is_empty() {
         return Err(Problem::invalid("Write something, or add a file."));
     }
-    let commanded = site.routes.commanded(&incoming.text, "");
+    let commanded = site.routes.parse_command(&incoming.text, "");
     let agent_id = site.routes.agent(commanded.as_ref().map(|found| found.agent), root.as_ref());
     let text = commanded.map_or(incoming.text.as_str(), |found| found.words).trim().to_owned();
     let echo = plan_echo(site, scope, &text, &files, reply.as_ref()).await?;

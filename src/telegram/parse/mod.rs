@@ -106,7 +106,7 @@ pub fn words(message: &Message, me: &Me, routes: &Routes) -> Words {
     let text = without_mention(&text_of(message), me);
     // What someone else wrote commands nobody here.
     let own = message.forward_origin().is_none();
-    match own.then(|| routes.commanded(&text, &me.username)).flatten() {
+    match own.then(|| routes.parse_command(&text, &me.username)).flatten() {
         Some(found) => Words { text: found.words.to_owned(), commanded: Some(found.agent.to_owned()) },
         None => Words { text, commanded: None },
     }

@@ -1,7 +1,7 @@
 //! What /usage answers: what models took of a person, of a chat, and what is left of the budgets.
 
 use crate::{
-    money::{Left, Micros, Models, Whose},
+    agent::budgets::{BudgetLeft, BudgetOwner, Micros, Models},
     store::Used,
 };
 use chrono::NaiveDate;
@@ -13,7 +13,7 @@ pub struct Spending {
     pub own: Vec<Used>,
     /// All people's in this chat; none where there is only one.
     pub chat: Option<Vec<Used>>,
-    pub left: Vec<Left>,
+    pub left: Vec<BudgetLeft>,
     pub models: Models,
 }
 
@@ -67,11 +67,11 @@ fn told(who: &str, used: &[Used], today: NaiveDate) -> String {
     lines.join("\n")
 }
 
-fn budget(Left { whose, budget, left }: &Left) -> String {
-    let whose = match whose {
-        Whose::Person => "Your budget today".to_owned(),
-        Whose::Chat => "This chat's budget today".to_owned(),
-        Whose::Agent(name) => format!("Budget of {name} today, of all people together"),
+fn budget(BudgetLeft { owner, budget, left }: &BudgetLeft) -> String {
+    let whose = match owner {
+        BudgetOwner::Person => "Your budget today".to_owned(),
+        BudgetOwner::Chat => "This chat's budget today".to_owned(),
+        BudgetOwner::Agent(name) => format!("Budget of {name} today, of all people together"),
     };
     match left.0 {
         0 => format!("{whose}: all of {} used.", budget.exactly()),
@@ -153,13 +153,13 @@ mod tests {
 
     #[test]
     fn in_a_group_the_chat_and_its_budgets_are_told_too() {
-        let left = |whose, left| Left { whose, budget: Micros(500_000), left: Micros(left) };
+        let left = |owner, left| BudgetLeft { owner, budget: Micros(500_000), left: Micros(left) };
         let spending = Spending {
             chat: Some(vec![used(10, "gpt-5", 2, 500_000, 0)]),
             left: vec![
-                left(Whose::Person, 123_456),
-                left(Whose::Chat, 0),
-                left(Whose::Agent("painter".into()), 1),
+                left(BudgetOwner::Person, 123_456),
+                left(BudgetOwner::Chat, 0),
+                left(BudgetOwner::Agent("painter".into()), 1),
             ],
             ..spending(vec![used(9, "gpt-5", 1, 65, 0)])
         };

@@ -6,9 +6,9 @@ use super::{
     window::Window,
 };
 use crate::{
+    agent::budgets::Micros,
     attachments::markers,
     domain::{AttachmentId, Message, Role, ToolCall},
-    money::Micros,
 };
 use chrono::TimeDelta;
 use serde_json::Value;

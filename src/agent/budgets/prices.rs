@@ -1,4 +1,4 @@
-//! What a model's tokens cost, and which of the known models a server means by the name it reports.
+//! Prices of models, and the lookup of a price by the model name that a server reports.
 
 use crate::providers::Usage;
 use std::collections::HashMap;
@@ -8,11 +8,11 @@ use std::collections::HashMap;
 pub struct Price {
     pub input: f64,
     pub output: f64,
-    /// What the server has seen before; `None` costs as much as the rest.
+    /// Cached input; `None` costs the same as other input.
     pub cached_input: Option<f64>,
 }
 
-/// By model.
+/// Prices by model.
 #[derive(Debug, Clone, Default)]
 pub struct Prices(HashMap<String, Price>);
 
@@ -25,7 +25,8 @@ impl Prices {
         self.of(model).is_some()
     }
 
-    /// In dollars. `None` if the price is not known or the server did not count.
+    /// Cost in dollars. `None` if the price is unknown or the server reported no counts. `configured` is the model of the
+    /// settings, looked up if the reported one is unknown.
     pub fn cost(&self, usage: &Usage, configured: &str) -> Option<f64> {
         let price = self.of(&usage.model).or_else(|| self.of(configured))?;
         let (input, output) = (usage.input_tokens?, usage.output_tokens?);
@@ -36,21 +37,21 @@ impl Prices {
         Some(dollars / 1e6)
     }
 
-    /// The price of this very model, else of the one that it is a dated version of: the longest such name.
+    /// The price of this model, else of the model whose dated version it is; the longest name wins.
     fn of(&self, model: &str) -> Option<&Price> {
-        let name = bare(model);
+        let name = base_name(model);
         let exact = self.0.get(model).or_else(|| self.find(|known| known == name));
         exact.or_else(|| self.find(|known| name.strip_prefix(known).is_some_and(is_version)))
     }
 
     fn find(&self, fits: impl Fn(&str) -> bool) -> Option<&Price> {
-        let fitting = self.0.iter().filter(|(known, _)| fits(&bare(known)));
-        fitting.max_by_key(|(known, _)| bare(known).len()).map(|(_, price)| price)
+        let fitting = self.0.iter().filter(|(known, _)| fits(&base_name(known)));
+        fitting.max_by_key(|(known, _)| base_name(known).len()).map(|(_, price)| price)
     }
 }
 
-/// Without whose it is: "models/gemini-3.8-flash", "openai/gpt-5-mini".
-fn bare(model: &str) -> String {
+/// The name without an owner: "models/gemini-3.8-flash", "openai/gpt-5-mini".
+fn base_name(model: &str) -> String {
     model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase()
 }
 
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn cached_tokens_cost_what_cached_tokens_cost() {
+    fn cached_tokens_have_their_own_price() {
         let cost = |usage| prices().cost(&usage, "").map(|dollars| (dollars * 1e6).round());
         assert_eq!(cost(usage("gpt-5-mini", 1000, 0, 100)), Some(450.0));
         assert_eq!(cost(usage("gpt-5-mini", 1000, 800, 100)), Some(270.0));
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_known_by_its_name_with_a_date_or_an_owner_too() {
+    fn dated_and_owned_names_are_found() {
         assert_eq!(input_price("gpt-5-mini-2025-08-07"), Some(0.25));
         assert_eq!(input_price("gpt-5-2025-08-07"), Some(1.25));
         assert_eq!(input_price("claude-sonnet-5-5-20260901"), Some(2.0));
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn another_model_of_the_family_is_another_model() {
+    fn other_models_of_a_family_are_not_found() {
         for model in
             ["gpt-5-nano", "gpt-5-1", "gpt-5.1", "gpt-5-mini-high", "gemini-3.8-flash-preview-tts", ""]
         {
@@ -133,14 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_the_servers_own_is_looked_up_as_it_was_configured() {
+    fn an_unknown_reported_name_uses_the_configured_model() {
         let odd = usage("deployment-7", 1000, 0, 0);
         assert_eq!(prices().cost(&odd, "gpt-5-mini"), Some(0.00025));
         assert_eq!(prices().cost(&odd, "llama"), None);
     }
 
     #[test]
-    fn what_was_not_counted_has_no_cost() {
+    fn usage_without_counts_has_no_cost() {
         let uncounted = Usage { model: "gpt-5-mini".into(), ..Usage::default() };
         assert_eq!(prices().cost(&uncounted, "gpt-5-mini"), None);
     }

@@ -1,39 +1,38 @@
-//! What the agent says when the model cannot: one kind sentence each. Details go to the log and the history row.
+//! Every sentence that the agent itself says to people. Details of an error go to the log and the history row.
 
-use super::asking::{NoAnswer, Seen};
-use crate::{
-    money::{Exhausted, Whose},
-    providers::ProviderErrorKind,
-    tools::Generated,
+use super::{
+    budgets::{BudgetExhausted, BudgetOwner},
+    model_request::{ModelFailure, Streamed},
 };
+use crate::{providers::ProviderErrorKind, tools::Generated};
 use chrono::{DateTime, TimeDelta, Timelike as _, Utc};
 use std::time::Duration;
 
-/// When the service does not say how long.
-const A_MINUTE: Duration = Duration::from_secs(60);
+/// Told when the service gives no wait.
+const DEFAULT_WAIT: Duration = Duration::from_secs(60);
 
-/// Something of ours broke.
+/// For an internal error.
 pub fn apology() -> String {
     "Sorry, something went wrong on my side and I couldn't finish this. Please try again.".into()
 }
 
 pub fn took_too_long(limit: Duration) -> String {
-    format!("Sorry, this took longer than {} and I stopped. Try a smaller step.", minutes(limit))
+    format!("Sorry, this took longer than {} and I stopped. Try a smaller step.", describe_limit(limit))
 }
 
-fn minutes(limit: Duration) -> String {
+fn describe_limit(limit: Duration) -> String {
     match limit.as_secs() {
         seconds @ ..90 => format!("{seconds} seconds"),
         seconds => format!("{} minutes", seconds / 60),
     }
 }
 
-/// A picture that was made but is not sent.
-pub fn lost(filename: &str, why: &str) -> String {
+/// For an output that could not be rendered or stored.
+pub fn not_stored(filename: &str, why: &str) -> String {
     format!("I couldn't save {filename}: {why}")
 }
 
-/// That what is sent is not an exact edit. `places` are those it is true of, counted from 1; none if of all.
+/// The provenance line of generated pictures. `places` are their positions, counted from 1; none for all.
 pub fn generated(how: Generated, models: &[String], places: Option<&[usize]>) -> String {
     let models = models.join(" and ");
     let places: Vec<_> = places.unwrap_or_default().iter().map(ToString::to_string).collect();
@@ -51,12 +50,12 @@ pub fn generated(how: Generated, models: &[String], places: Option<&[usize]>) ->
     }
 }
 
-/// A turn must end with something said or sent.
+/// For a turn without text and files.
 pub fn nothing_to_say() -> String {
     "I'm not sure what to do with that. Could you say it another way?".into()
 }
 
-fn soon(wait: Duration) -> String {
+fn describe_wait(wait: Duration) -> String {
     match wait.as_secs().max(1) {
         1 => "a second".into(),
         seconds @ ..=120 => format!("{seconds} seconds"),
@@ -64,20 +63,23 @@ fn soon(wait: Duration) -> String {
     }
 }
 
-/// No answer, for the person who asked.
-pub fn no_answer(trouble: &NoAnswer) -> String {
-    match (&trouble.error.kind, trouble.seen) {
-        (ProviderErrorKind::RetryAfter(_) | ProviderErrorKind::Unreachable(_), Seen::Beginning) => {
+/// For a turn whose model gave no answer.
+pub fn no_answer(failure: &ModelFailure) -> String {
+    match (&failure.error.kind, failure.streamed) {
+        (ProviderErrorKind::RetryAfter(_) | ProviderErrorKind::Unreachable(_), Streamed::Part) => {
             "The model broke off in the middle of its answer. Please ask again.".into()
         }
-        (error, _) => provider_trouble(error),
+        (error, _) => provider_error(error),
     }
 }
 
-fn provider_trouble(error: &ProviderErrorKind) -> String {
+fn provider_error(error: &ProviderErrorKind) -> String {
     match error {
         ProviderErrorKind::RetryAfter(wait) => {
-            format!("The model is rate-limited; try again in about {}.", soon(wait.unwrap_or(A_MINUTE)))
+            format!(
+                "The model is rate-limited; try again in about {}.",
+                describe_wait(wait.unwrap_or(DEFAULT_WAIT))
+            )
         }
         ProviderErrorKind::Unreachable(_) => {
             "I can't reach the model right now. Please try again in a minute.".into()
@@ -99,13 +101,13 @@ fn provider_trouble(error: &ProviderErrorKind) -> String {
     }
 }
 
-/// Nothing more may be spent today. `free_commands` lead to agents that cost nothing.
-pub fn budget_used(exhausted: &Exhausted, free_commands: &[String], now: DateTime<Utc>) -> String {
+/// For an exhausted budget. `free_commands` are the commands of agents that cost nothing.
+pub fn budget_used(exhausted: &BudgetExhausted, free_commands: &[String], now: DateTime<Utc>) -> String {
     let budget = exhausted.budget.exactly();
-    let used = match &exhausted.whose {
-        Whose::Person => format!("You've used today's budget of {budget} for models."),
-        Whose::Chat => format!("This chat has used today's budget of {budget} for models."),
-        Whose::Agent(name) => {
+    let used = match &exhausted.owner {
+        BudgetOwner::Person => format!("You've used today's budget of {budget} for models."),
+        BudgetOwner::Chat => format!("This chat has used today's budget of {budget} for models."),
+        BudgetOwner::Agent(name) => {
             format!("Today's budget of {budget} for {name}, of all people together, is used up.")
         }
     };
@@ -128,26 +130,26 @@ fn until_midnight(now: DateTime<Utc>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::money::Micros;
+    use crate::agent::budgets::Micros;
 
     #[test]
-    fn a_used_budget_is_told_with_whose_it_is_when_it_starts_anew_and_what_still_works() {
+    fn the_budget_message_names_the_owner_the_reset_and_what_still_works() {
         let evening: DateTime<Utc> = "2026-09-10T18:40:00Z".parse().unwrap();
-        let told = |whose, free: &[&str]| {
+        let told = |owner, free: &[&str]| {
             let free: Vec<String> = free.iter().map(|command| (*command).to_owned()).collect();
-            budget_used(&Exhausted { whose, budget: Micros(500_000) }, &free, evening)
+            budget_used(&BudgetExhausted { owner, budget: Micros(500_000) }, &free, evening)
         };
         assert_eq!(
-            told(Whose::Person, &[]),
+            told(BudgetOwner::Person, &[]),
             "You've used today's budget of $0.50 for models. It starts anew at 00:00 UTC, in about 5 hours; \
              until then I keep what you send, and you can reply to it then."
         );
         assert_eq!(
-            told(Whose::Agent("painter".into()), &["plain"]),
+            told(BudgetOwner::Agent("painter".into()), &["plain"]),
             "Today's budget of $0.50 for painter, of all people together, is used up. It starts anew at 00:00 UTC, \
              in about 5 hours; until then /plain still makes edits without a model."
         );
-        assert!(told(Whose::Chat, &[]).starts_with("This chat has used"));
+        assert!(told(BudgetOwner::Chat, &[]).starts_with("This chat has used"));
         let late = |time: &str| until_midnight(time.parse().unwrap());
         assert_eq!(late("2026-09-10T23:59:30Z"), "in a moment");
         assert_eq!(late("2026-09-10T23:15:00Z"), "in about 45 minutes");

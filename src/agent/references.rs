@@ -1,9 +1,10 @@
-//! Where an answer comes from: the files it used and those it made, noted on it as references. Derived from the stored
-//! messages alone, so that a restart changes nothing.
+//! The references of an answer: the files it used and the files it made. Derived from the stored messages alone, so that
+//! a restart changes nothing.
 
 use crate::{
     domain::{
-        Attachment, AttachmentId, AttachmentSource, Message, Reference, Role, Turn, annotation::MOST_REFS,
+        Attachment, AttachmentId, AttachmentSource, Message, Reference, Role, Turn, TurnState,
+        annotation::MOST_REFS,
     },
     store::{Store, StoreError},
 };
@@ -12,29 +13,22 @@ use serde_json::Value;
 const USED: &str = "used";
 const MADE: &str = "made";
 
-/// What kind of end the turn came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
-    Answered,
-    /// It only says what went wrong.
-    Failed,
-}
-
-/// `steps` are the turn's own messages, `sent` what its answer carries.
-pub async fn refs(
+/// `steps` are the turn's own messages, `sent` the files of its answer. A failed turn refers only to the files that its
+/// calls used.
+pub async fn of_answer(
     store: &Store,
     turn: &Turn,
     steps: &[Message],
     sent: &[Attachment],
-    ending: Ending,
+    state: TurnState,
 ) -> Result<Vec<Reference>, StoreError> {
-    let mut used = worked_on(steps);
-    if ending == Ending::Answered {
+    let mut used = used_by_calls(steps);
+    if state == TurnState::Done {
         let inputs = store.inputs_of_turn(turn.turn_id).await?;
         let reply = inputs.iter().find_map(|input| input.reply.as_ref());
         used.extend(reply.and_then(|reply| reply.attachment));
         if used.is_empty() {
-            // Nothing was done to a file, so what was said is about those it was asked about.
+            // No tool used a file, so the answer is about the files of the question.
             let replied = match reply.and_then(|reply| reply.message) {
                 Some(id) => store.message(id).await?,
                 None => None,
@@ -43,44 +37,44 @@ pub async fn refs(
         }
     }
     let used = store.attachments(&turn.conversation, &used).await?;
-    Ok(noted(sent, &used))
+    Ok(build_references(sent, &used))
 }
 
-/// The files that successful calls name, in order.
-fn worked_on(steps: &[Message]) -> Vec<AttachmentId> {
-    let worked = |id: &str| {
+/// The files in the arguments of successful calls, in order.
+fn used_by_calls(steps: &[Message]) -> Vec<AttachmentId> {
+    let succeeded = |id: &str| {
         let result =
             |m: &Message| m.role == Role::Tool && m.tool_call_id.as_deref() == Some(id) && m.error.is_none();
         steps.iter().any(result)
     };
-    let mut named = Vec::new();
-    for call in steps.iter().flat_map(|step| &step.tool_calls).filter(|call| worked(&call.id)) {
+    let mut ids = Vec::new();
+    for call in steps.iter().flat_map(|step| &step.tool_calls).filter(|call| succeeded(&call.id)) {
         if let Ok(arguments) = serde_json::from_str(&call.arguments) {
-            name(&arguments, &mut named);
+            collect_ids(&arguments, &mut ids);
         }
     }
-    named
+    ids
 }
 
-fn name(arguments: &Value, named: &mut Vec<AttachmentId>) {
+fn collect_ids(arguments: &Value, ids: &mut Vec<AttachmentId>) {
     match arguments {
-        Value::String(text) => named.extend(text.trim().parse::<AttachmentId>().ok()),
-        Value::Array(items) => items.iter().for_each(|item| name(item, named)),
-        Value::Object(fields) => fields.values().for_each(|value| name(value, named)),
+        Value::String(text) => ids.extend(text.trim().parse::<AttachmentId>().ok()),
+        Value::Array(items) => items.iter().for_each(|item| collect_ids(item, ids)),
+        Value::Object(fields) => fields.values().for_each(|value| collect_ids(value, ids)),
         _ => {}
     }
 }
 
-/// Each file once. What was made is not merely used; what is sent but came from a person was not made.
-fn noted(sent: &[Attachment], used: &[Attachment]) -> Vec<Reference> {
+/// Each file once. A sent file that came from a person counts as used, not as made.
+fn build_references(sent: &[Attachment], used: &[Attachment]) -> Vec<Reference> {
     let made: Vec<&Attachment> = sent.iter().filter(|file| file.source == AttachmentSource::Tool).collect();
     let mut refs: Vec<Reference> = Vec::new();
     let is_made = |file: &Attachment| made.iter().any(|made| made.attachment_id == file.attachment_id);
     let used = used.iter().chain(sent).filter(|file| !is_made(file)).map(|file| (file, USED));
-    let room = MOST_REFS.saturating_sub(made.len());
+    let max_used = MOST_REFS.saturating_sub(made.len());
     for (file, kind) in used {
         let reference = Reference::to_file(file.attachment_id, &file.filename, kind);
-        if refs.len() < room && refs.iter().all(|known| known.url != reference.url) {
+        if refs.len() < max_used && refs.iter().all(|known| known.url != reference.url) {
             refs.push(reference);
         }
     }

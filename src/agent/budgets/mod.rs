@@ -1,10 +1,10 @@
-//! What models cost: prices, the ledger of what was spent, and the budgets that stop a request before it is made.
-//! The words that people read about it are the interfaces' and the agent's.
+//! Budgets: the check before a request to a model, the ledger of what was spent, daily limits and prices. The sentences
+//! for people are in `agent::messages` and in the interfaces.
 
-mod budgets;
+mod limits;
 mod prices;
 
-pub use budgets::{Budgets, Exhausted, Left, Whose};
+pub use limits::{BudgetExhausted, BudgetLeft, BudgetOwner, DailyLimits};
 pub use prices::{Price, Prices};
 
 use crate::{
@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use tracing::error;
 
-/// The provider that asks nobody: no tokens, no cost, no budget.
+/// The provider without a model: it costs nothing.
 const OFFLINE: &str = "offline";
 
-/// Dollars, as exactly as the ledger keeps them.
+/// Millionths of a dollar, the unit of the ledger.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Micros(pub i64);
 
@@ -32,7 +32,7 @@ impl Micros {
         self.0 as f64 / 1e6
     }
 
-    /// "$0.50", and no digit less than it has.
+    /// "$0.50": all digits, at least two decimals.
     pub fn exactly(self) -> String {
         let text = format!("${:.6}", self.dollars());
         let short = text.trim_end_matches('0');
@@ -40,7 +40,7 @@ impl Micros {
         text[..short.len().max(point + 3)].to_owned()
     }
 
-    /// "$1.23", "$0.34", "$0.0021": what is worth knowing of an estimate.
+    /// "$1.23", "$0.34", "$0.0021": rounded, for estimates.
     pub fn about(self) -> String {
         match self.0 {
             10_000.. => format!("${:.2}", self.dollars()),
@@ -51,21 +51,21 @@ impl Micros {
     }
 }
 
-/// All there is to know about money. Cheap to clone.
+/// Checks budgets and records usage. Cheap to clone.
 #[derive(Clone)]
-pub struct Money {
+pub struct Budgets {
     store: Store,
-    rules: Arc<Rules>,
+    rules: Arc<BudgetRules>,
 }
 
-/// What whoever runs the bot has decided.
+/// The configured prices and limits.
 #[derive(Debug, Default)]
-pub struct Rules {
+pub struct BudgetRules {
     pub prices: Prices,
-    pub budgets: Budgets,
+    pub limits: DailyLimits,
     /// Commands, without the slash, of agents that cost nothing.
     pub free_commands: Vec<String>,
-    /// Whether any agent asks a model that may cost something.
+    /// Whether any agent asks a model that may cost money.
     pub models: Models,
 }
 
@@ -73,48 +73,48 @@ pub struct Rules {
 pub enum Models {
     #[default]
     Hosted,
-    /// Nothing here ever costs anything.
+    /// No agent costs money.
     OnlyOffline,
 }
 
-impl Money {
-    pub fn new(store: Store, rules: Rules) -> Self {
+impl Budgets {
+    pub fn new(store: Store, rules: BudgetRules) -> Self {
         Self { store, rules: rules.into() }
     }
 
-    pub fn rules(&self) -> &Rules {
+    pub fn rules(&self) -> &BudgetRules {
         &self.rules
     }
 
-    /// The day that budgets are for.
+    /// The current day of the budgets (UTC).
     pub fn today() -> NaiveDate {
         Utc::now().date_naive()
     }
 
-    /// The first budget that leaves nothing for another request, if any. `provider` is whom the request is for.
-    pub async fn exhausted(
+    /// Checks the budgets before a request to `provider`. Returns the first one that is exhausted, if any.
+    pub async fn check(
         &self,
         spender: &Spender,
         provider: &str,
-    ) -> Result<Option<Exhausted>, StoreError> {
-        if provider == OFFLINE || !self.rules.budgets.concern(&spender.agent_id) {
+    ) -> Result<Option<BudgetExhausted>, StoreError> {
+        if provider == OFFLINE || !self.rules.limits.apply_to(&spender.agent_id) {
             return Ok(None);
         }
         let spent = self.store.spent(Self::today(), spender).await?;
-        Ok(self.rules.budgets.exhausted(spender, spent))
+        Ok(self.rules.limits.exhausted(spender, spent))
     }
 
-    /// What is left today of the budgets that a person meets here, whoever's they are.
-    pub async fn left(&self, spender: &Spender) -> Result<Vec<Left>, StoreError> {
-        if !self.rules.budgets.concern(&spender.agent_id) {
+    /// What is left today of the budgets that apply to this person, chat and agent.
+    pub async fn left(&self, spender: &Spender) -> Result<Vec<BudgetLeft>, StoreError> {
+        if !self.rules.limits.apply_to(&spender.agent_id) {
             return Ok(Vec::new());
         }
         let spent = self.store.spent(Self::today(), spender).await?;
-        Ok(self.rules.budgets.left(spender, spent))
+        Ok(self.rules.limits.left(spender, spent))
     }
 
-    /// Writes a request into the ledger. A turn does not fail because its bill could not be kept.
-    pub async fn note(&self, spender: &Spender, configured: &str, usage: &Usage) {
+    /// Records a request in the ledger. A store error is logged: it does not fail the turn.
+    pub async fn record(&self, spender: &Spender, configured: &str, usage: &Usage) {
         if usage.provider.is_empty() || usage.provider == OFFLINE {
             return;
         }
@@ -130,11 +130,11 @@ impl Money {
             cost_micros: cost.map(|cost| cost.0),
         };
         if let Err(error) = self.store.note_usage(&note).await {
-            error!(%error, model = usage.model, ?cost, "what a request cost could not be noted");
+            error!(%error, op = "record_usage", model = usage.model, ?cost, "store error; usage not recorded");
         }
     }
 
-    /// What the history keeps of how an answer came about: who gave it, its tokens and about what it cost.
+    /// Provider, model, tokens and estimated cost of an answer, for the history row.
     pub fn reasoning_info(&self, configured: &str, usage: &Usage) -> Value {
         let mut info = json!(usage);
         if let Some(cost) = self.rules.prices.cost(usage, configured) {
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn budgets_are_told_exactly_and_estimates_in_what_matters() {
+    fn exact_amounts_keep_all_digits_and_estimates_are_rounded() {
         let exactly = [500_000, 2_000_000, 125_000, 65, 0].map(|micros| Micros(micros).exactly());
         assert_eq!(exactly, ["$0.50", "$2.00", "$0.125", "$0.000065", "$0.00"]);
         let about = [12_345_678, 343_000, 2_149, 149, 65, 0].map(|micros| Micros(micros).about());

@@ -1,6 +1,6 @@
-//! What the person just said: their words fenced, their files as markers, and what they point at.
+//! Messages of people as the model sees them: fenced text, markers of the files, and the replied-to message.
 
-use super::{focus::Scene, reply};
+use super::{focus::TurnFacts, reply};
 use crate::{
     attachments::markers,
     domain::{Attachment, Message},
@@ -10,46 +10,46 @@ use crate::{
     },
 };
 
-/// Parts what we tell of a message from the message itself.
+/// Separates our description of a message from the message.
 const THEIRS: &str = "Their message:";
 
-/// The current turn's messages as one: an album or a burst is one request.
-pub fn speaks(inputs: &[Message], scene: &Scene) -> PromptMessage {
+/// The messages of the current turn as one: an album or a burst is one request.
+pub fn current(inputs: &[Message], facts: &TurnFacts) -> PromptMessage {
     let mut parts = Vec::new();
-    if let Some(pointed) = &scene.pointed {
+    if let Some(target) = &facts.reply_target {
         let asker = inputs.first().and_then(|m| m.user_id.as_ref());
-        parts.push(reply::fragment(pointed, asker, &scene.focus));
+        parts.push(reply::describe(target, asker, &facts.focus));
     }
-    if let Some(words) = &scene.late_for_album {
-        parts.push(late(words, scene));
+    if let Some(text) = &facts.late_for_album {
+        parts.push(describe_late_photo(text, facts));
     }
-    let said: Vec<String> = inputs.iter().map(own).filter(|text| !text.is_empty()).collect();
+    let texts: Vec<String> = inputs.iter().map(text_and_markers).filter(|text| !text.is_empty()).collect();
     if !parts.is_empty() {
         parts.push(THEIRS.to_owned());
     }
-    parts.push(if said.is_empty() { "(an empty message)".to_owned() } else { said.join("\n") });
-    PromptMessage::User { text: parts.join("\n"), shown: shown(scene) }
+    parts.push(if texts.is_empty() { "(an empty message)".to_owned() } else { texts.join("\n") });
+    PromptMessage::User { text: parts.join("\n"), shown: shown_files(facts) }
 }
 
-/// A photo that missed its album is to be treated as the album was.
-fn late(words: &str, scene: &Scene) -> String {
-    let ids: Vec<_> = scene.focus.album.iter().map(|a| a.attachment_id).collect();
+/// A photo that missed its album is edited like the album.
+fn describe_late_photo(text: &str, facts: &TurnFacts) -> String {
+    let ids: Vec<_> = facts.focus.album.iter().map(|a| a.attachment_id).collect();
     let asked =
-        if words.is_empty() { String::new() } else { format!(" The album came with:\n{}", fenced(words)) };
+        if text.is_empty() { String::new() } else { format!(" The album came with:\n{}", fenced(text)) };
     let others = markers::with_markers("Its other files, already dealt with:", &ids);
     format!("A late photo of an album that you have already answered.{asked}\n{others}")
 }
 
-/// One message of a person from the past.
-pub fn message(message: &Message) -> String {
+/// One earlier message of a person.
+pub fn past(message: &Message) -> String {
     match message.reply.as_ref().and_then(|reply| reply.attachment) {
-        Some(id) => format!("In reply to:\n{}\n{THEIRS}\n{}", markers::marker(id), own(message)),
-        None => own(message),
+        Some(id) => format!("In reply to:\n{}\n{THEIRS}\n{}", markers::marker(id), text_and_markers(message)),
+        None => text_and_markers(message),
     }
 }
 
-/// What they wrote and sent themselves.
-fn own(message: &Message) -> String {
+/// The text and the files of the message itself.
+fn text_and_markers(message: &Message) -> String {
     let said = markers::said(message);
     let mut text = if said.trim().is_empty() { String::new() } else { fenced(&said) };
     if let Some(note) = &message.error {
@@ -59,14 +59,14 @@ fn own(message: &Message) -> String {
     markers::with_markers(&text, &message.attachments)
 }
 
-/// What the model should see, the most important first: what came with the words, what they point at and the album
-/// around it, then the pictures of what was said before, from the newest on. Other files, such as PDFs, are costly:
-/// only those of the message itself or the one it points at are given.
-fn shown(scene: &Scene) -> Vec<ShownFile> {
-    let Focus { sent, replied, album, .. } = &scene.focus;
+/// The files that the model should see, most important first: those of the message, the replied-to ones and their album,
+/// then earlier pictures, newest first. Other files, such as PDFs, are costly: only those of the message and of the
+/// replied-to message are shown.
+fn shown_files(facts: &TurnFacts) -> Vec<ShownFile> {
+    let Focus { sent, replied, album, .. } = &facts.focus;
     let near = sent.iter().chain(replied).chain(album.iter().filter(|file| file.is_image()));
     let mut shown: Vec<ShownFile> = Vec::new();
-    for file in near.chain(earlier(scene)) {
+    for file in near.chain(earlier_files(facts)) {
         if shown.iter().all(|known| known.attachment.attachment_id != file.attachment_id) {
             shown.push(ShownFile::whole(file.clone()));
         }
@@ -74,17 +74,17 @@ fn shown(scene: &Scene) -> Vec<ShownFile> {
     shown
 }
 
-/// A new message with files of its own is about those. And what was only a step on the way to another picture is not
-/// made again just to be seen.
-fn earlier(scene: &Scene) -> Vec<&Attachment> {
-    let Focus { sent, replied, .. } = &scene.focus;
-    if !scene.in_thread && !sent.is_empty() {
+/// Files of earlier messages. A new thread with its own files needs none. An intermediate picture that is not stored is
+/// not rendered again for this.
+fn earlier_files(facts: &TurnFacts) -> Vec<&Attachment> {
+    let Focus { sent, replied, .. } = &facts.focus;
+    if !facts.in_thread && !sent.is_empty() {
         return Vec::new();
     }
-    let files = scene.thread_files.iter();
+    let files = facts.thread_files.iter();
     let mut earlier: Vec<_> = files.clone().filter(|file| file.is_image() && file.is_stored()).collect();
     if sent.is_empty() && replied.is_empty() {
-        // A question after an answer about a PDF is still about it.
+        // A follow-up question without files may be about the last document.
         earlier.extend(files.filter(|file| !file.is_image()).take(1));
     }
     earlier
@@ -120,37 +120,37 @@ mod tests {
         numbers.iter().map(|number| file(*number, PICTURE)).collect()
     }
 
-    fn scene(focus: Focus, thread_files: Vec<Attachment>) -> Scene {
-        Scene { focus, pointed: None, late_for_album: None, in_thread: true, thread_files }
+    fn facts(focus: Focus, thread_files: Vec<Attachment>) -> TurnFacts {
+        TurnFacts { focus, reply_target: None, late_for_album: None, in_thread: true, thread_files }
     }
 
-    fn seen(scene: &Scene) -> Vec<u128> {
-        shown(scene).iter().map(|shown| shown.attachment.attachment_id.0.as_u128()).collect()
+    fn seen(facts: &TurnFacts) -> Vec<u128> {
+        shown_files(facts).iter().map(|shown| shown.attachment.attachment_id.0.as_u128()).collect()
     }
 
     #[test]
-    fn what_came_with_the_words_is_first_then_what_they_point_at_its_album_and_the_thread() {
+    fn sent_files_come_first_then_replied_ones_their_album_and_the_thread() {
         let focus = Focus {
             sent: pictures(&[9]),
             replied: pictures(&[5]),
             album: pictures(&[4, 5, 6]),
             ..Focus::default()
         };
-        assert_eq!(seen(&scene(focus, pictures(&[8, 7, 6, 5, 4, 3]))), [9, 5, 4, 6, 8, 7, 3]);
+        assert_eq!(seen(&facts(focus, pictures(&[8, 7, 6, 5, 4, 3]))), [9, 5, 4, 6, 8, 7, 3]);
     }
 
     #[test]
-    fn a_message_that_begins_something_new_is_about_its_own_files() {
-        let new = |sent: &[u128]| Scene {
+    fn a_new_thread_shows_its_own_files_only() {
+        let new = |sent: &[u128]| TurnFacts {
             in_thread: false,
-            ..scene(Focus { sent: pictures(sent), ..Focus::default() }, pictures(&[2, 1]))
+            ..facts(Focus { sent: pictures(sent), ..Focus::default() }, pictures(&[2, 1]))
         };
         assert_eq!(seen(&new(&[3])), [3]);
         assert_eq!(seen(&new(&[])), [2, 1], "words alone are about what came just before");
     }
 
     #[test]
-    fn pdfs_are_given_when_they_are_sent_or_pointed_at_but_not_again_and_again() {
+    fn pdfs_are_shown_when_sent_or_replied_to_but_not_repeatedly() {
         let thread = || vec![file(8, PDF), file(7, PICTURE), file(6, PDF)];
         let focus = |sent, replied: Vec<Attachment>| Focus {
             sent,
@@ -158,25 +158,25 @@ mod tests {
             replied,
             ..Focus::default()
         };
-        assert_eq!(seen(&scene(focus(vec![file(9, PDF)], Vec::new()), thread())), [9, 7]);
-        assert_eq!(seen(&scene(focus(Vec::new(), vec![file(6, PDF)]), thread())), [6, 7]);
-        assert_eq!(seen(&scene(focus(Vec::new(), pictures(&[5])), thread())), [5, 7]);
-        assert_eq!(seen(&scene(Focus::default(), thread())), [7, 8], "a question after an answer about it");
+        assert_eq!(seen(&facts(focus(vec![file(9, PDF)], Vec::new()), thread())), [9, 7]);
+        assert_eq!(seen(&facts(focus(Vec::new(), vec![file(6, PDF)]), thread())), [6, 7]);
+        assert_eq!(seen(&facts(focus(Vec::new(), pictures(&[5])), thread())), [5, 7]);
+        assert_eq!(seen(&facts(Focus::default(), thread())), [7, 8], "a question after an answer about it");
         let siblings = Focus {
             replied: vec![file(1, PDF)],
             album: vec![file(1, PDF), file(2, PDF), file(3, PICTURE)],
             ..Focus::default()
         };
-        assert_eq!(seen(&scene(siblings, Vec::new())), [1, 3]);
+        assert_eq!(seen(&facts(siblings, Vec::new())), [1, 3]);
     }
 
     #[test]
-    fn a_step_on_the_way_to_another_picture_is_not_made_again_to_be_seen() {
+    fn an_intermediate_picture_is_not_rendered_to_be_shown() {
         let recipe = Recipe { tool: "crop_image".into(), arguments: serde_json::Value::Null };
         let step = Attachment { content: Content::Recipe(recipe), ..file(2, PICTURE) };
         let thread = vec![file(3, PICTURE), step.clone(), file(1, PICTURE)];
-        assert_eq!(seen(&scene(Focus::default(), thread.clone())), [3, 1]);
+        assert_eq!(seen(&facts(Focus::default(), thread.clone())), [3, 1]);
         let pointed = Focus { replied: vec![step], ..Focus::default() };
-        assert_eq!(seen(&scene(pointed, thread)), [2, 3, 1], "unless it is what they mean");
+        assert_eq!(seen(&facts(pointed, thread)), [2, 3, 1], "unless it is what they mean");
     }
 }

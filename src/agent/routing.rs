@@ -1,56 +1,56 @@
-//! Which agent a message is for: the one whose command it carries, else the one of the message it replies to, else
-//! the first. How a message arrives is the interfaces' business.
+//! Which agent a message goes to: the one of its command, else the one of the message it replies to, else the default.
 
 use crate::domain::Message;
 
-/// The agents as people can reach them.
+/// The agents and their commands.
 #[derive(Debug, Clone, Default)]
 pub struct Routes {
     /// Never empty once configured; the first is the default.
-    ways: Vec<Way>,
+    routes: Vec<Route>,
 }
 
-/// One agent, and the command that leads to it.
+/// One agent and its command.
 #[derive(Debug, Clone)]
-pub struct Way {
+pub struct Route {
     pub agent: String,
     /// Without the slash, in lower case.
     pub command: Option<String>,
 }
 
-/// What a person wrote after a command, and whose command it is.
+/// A message that begins with the command of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Commanded<'a> {
+pub struct AgentCommand<'a> {
     pub agent: &'a str,
+    /// The text after the command.
     pub words: &'a str,
 }
 
 impl Routes {
-    pub fn new(ways: impl IntoIterator<Item = Way>) -> Self {
-        Self { ways: ways.into_iter().collect() }
+    pub fn new(routes: impl IntoIterator<Item = Route>) -> Self {
+        Self { routes: routes.into_iter().collect() }
     }
 
-    /// Every command with its agent, in the order they are configured.
+    /// Every command with its agent, in the order of the configuration.
     pub fn commands(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.ways.iter().filter_map(|way| Some((way.command.as_deref()?, way.agent.as_str())))
+        self.routes.iter().filter_map(|route| Some((route.command.as_deref()?, route.agent.as_str())))
     }
 
-    /// The agent of a message: by its command, by what it replies to, or the default. One that is no longer
-    /// configured hands over to the default.
+    /// The agent of a message: by its command, by the replied-to message, or the default. The default also replaces an
+    /// agent that is no longer configured.
     pub fn agent(&self, commanded: Option<&str>, replied: Option<&Message>) -> String {
         let of_thread = replied.and_then(|message| message.agent_id.as_deref());
-        let known = |name: &&str| self.ways.iter().any(|way| way.agent == *name);
-        let default = self.ways.first().map(|way| way.agent.as_str());
+        let known = |name: &&str| self.routes.iter().any(|route| route.agent == *name);
+        let default = self.routes.first().map(|route| route.agent.as_str());
         commanded.or(of_thread).filter(known).or(default).unwrap_or_default().to_owned()
     }
 
-    /// Reads “/describe the second one”. In a group people may add whom they mean, “/describe@a_bot”: that must be
-    /// `me`. A command that no agent has is ordinary text.
-    pub fn commanded<'a>(&'a self, text: &'a str, me: &str) -> Option<Commanded<'a>> {
+    /// Parses “/describe the second one”. In a group a command may name its bot, “/describe@a_bot”: it must be `me`. A
+    /// command that no agent has is ordinary text.
+    pub fn parse_command<'a>(&'a self, text: &'a str, me: &str) -> Option<AgentCommand<'a>> {
         let rest = text.trim_start().strip_prefix('/')?;
-        let (command, mut rest) = word(rest);
+        let (command, mut rest) = split_word(rest);
         if let Some(addressed) = rest.strip_prefix('@') {
-            let (name, after) = word(addressed);
+            let (name, after) = split_word(addressed);
             if !name.eq_ignore_ascii_case(me) {
                 return None;
             }
@@ -61,12 +61,12 @@ impl Routes {
         }
         let (_, agent) = self.commands().find(|(name, _)| name.eq_ignore_ascii_case(command))?;
         let words = rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ':'));
-        Some(Commanded { agent, words })
+        Some(AgentCommand { agent, words })
     }
 }
 
-/// The letters that commands and names are made of, and what follows them.
-fn word(text: &str) -> (&str, &str) {
+/// The leading characters that commands and user names may have, and the rest.
+fn split_word(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
     text.split_at(end)
 }
@@ -77,17 +77,21 @@ mod tests {
     use crate::domain::{Conversation, MessageId, NewMessage, Role, SessionId};
 
     fn routes() -> Routes {
-        let way = |agent: &str, command: Option<&str>| Way {
+        let route = |agent: &str, command: Option<&str>| Route {
             agent: agent.into(),
             command: command.map(str::to_owned),
         };
-        Routes::new([way("editor", None), way("describer", Some("describe")), way("wit", Some("joke_2"))])
+        Routes::new([
+            route("editor", None),
+            route("describer", Some("describe")),
+            route("wit", Some("joke_2")),
+        ])
     }
 
     #[test]
-    fn a_command_names_its_agent_and_is_not_part_of_the_words() {
+    fn a_command_selects_its_agent_and_is_removed_from_the_text() {
         let routes = routes();
-        let read = |text| routes.commanded(text, "PhotoBot").map(|found| (found.agent, found.words));
+        let read = |text| routes.parse_command(text, "PhotoBot").map(|found| (found.agent, found.words));
         for text in [
             "/describe what is this",
             "  /DESCRIBE   what is this",
@@ -102,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command_of_an_agent_is_ordinary_text() {
+    fn other_commands_are_ordinary_text() {
         for text in [
             "describe this",
             "please /describe this",
@@ -117,12 +121,12 @@ mod tests {
             "/décrire",
             "",
         ] {
-            assert_eq!(routes().commanded(text, "photobot"), None, "{text}");
+            assert_eq!(routes().parse_command(text, "photobot"), None, "{text}");
         }
     }
 
     #[test]
-    fn a_command_wins_over_the_thread_and_an_agent_no_longer_there_hands_over_to_the_first() {
+    fn a_command_overrides_the_thread_and_the_default_replaces_a_missing_agent() {
         let of = |agent: Option<&str>| Message {
             internal_id: MessageId(1),
             body: NewMessage {
