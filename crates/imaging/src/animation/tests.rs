@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::ops::{self, Filter, FlipAxis, ResizeTo};
+use crate::tests::read;
 use crate::{Sources, StopFlag, decode};
 
 const ANIMATED_GIF: &[u8] = include_bytes!("../../../../tests/images/anim.gif");
@@ -47,7 +48,7 @@ fn only_animated_gifs_and_webps_are_animations() {
     assert!(is_animated(ANIMATED_GIF) && is_animated(&wandering(Format::WebP, false)));
     for name in ["photo_rocket.jpg", "webp_alpha.webp", "png_palette8.png", "bomb.gif", "bad_zero_width.gif"]
     {
-        let bytes = std::fs::read(format!("tests/images/{name}")).unwrap();
+        let bytes = read(name);
         assert!(!is_animated(&bytes), "{name}");
     }
     assert!(!is_animated(b"GIF89a") && !is_animated(b""));
@@ -219,7 +220,7 @@ fn a_crossfade_mixes_both_pictures() {
 
 #[test]
 fn an_error_names_the_damaged_still() {
-    let cut: Bytes = std::fs::read("tests/images/bad_truncated.png").unwrap().into();
+    let cut: Bytes = read("bad_truncated.png").into();
     let sources = Sources::new(vec![still([1, 2, 3], 9, 9), cut]);
     assert_eq!(
         animate(&sources, &plan(AnimationFormat::Gif), &EditContext::default()).unwrap_err().index,

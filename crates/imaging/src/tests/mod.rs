@@ -14,7 +14,8 @@ mod service_canvas;
 
 use std::path::PathBuf;
 
-fn read(name: &str) -> Vec<u8> {
+/// Reads a file of tests/images.
+pub(crate) fn read(name: &str) -> Vec<u8> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/images").join(name);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

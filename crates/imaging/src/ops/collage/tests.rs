@@ -5,6 +5,7 @@ use image::{DynamicImage, GenericImageView as _, ImageBuffer, Luma, LumaA};
 use proptest::prelude::*;
 
 use super::*;
+use crate::tests::read;
 use crate::{Limits, encode};
 
 const COLORS: [[u8; 3]; 5] = [[230, 20, 20], [20, 200, 20], [30, 30, 240], [250, 220, 0], [200, 0, 200]];
@@ -151,7 +152,7 @@ fn transparent_pixels_show_the_background_or_stay_transparent() {
 
 #[test]
 fn a_collage_of_photos_is_a_jpeg_and_of_graphics_a_png() {
-    let photo: Bytes = std::fs::read("tests/images/photo_rocket.jpg").unwrap().into();
+    let photo: Bytes = read("photo_rocket.jpg").into();
     let made = |files| {
         collage(&Sources::new(files), &plan(CollageLayout::Row), &EditContext::default())
             .unwrap()
@@ -163,7 +164,7 @@ fn a_collage_of_photos_is_a_jpeg_and_of_graphics_a_png() {
 
 #[test]
 fn an_error_names_the_source_that_cannot_be_decoded() {
-    let cut: Bytes = std::fs::read("tests/images/bad_truncated.png").unwrap().into();
+    let cut: Bytes = read("bad_truncated.png").into();
     let sources = Sources::new(vec![solid(COLORS[0], 9, 9), cut, "no picture".into()]);
     let error = collage(&sources, &plan(CollageLayout::Grid), &EditContext::default()).unwrap_err();
     assert_eq!(error.index, Some(2), "headers are read first");

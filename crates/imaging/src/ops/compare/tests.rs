@@ -6,13 +6,14 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::encode;
+use crate::tests::read;
 
 fn file(pixels: DynamicImage) -> Bytes {
     encode(&Picture::new(pixels, Format::Png)).unwrap().bytes.into()
 }
 
 fn photo() -> RgbImage {
-    image::open("tests/images/photo_astronaut.png").unwrap().into_rgb8()
+    image::load_from_memory(&read("photo_astronaut.png")).unwrap().into_rgb8()
 }
 
 fn between(a: Bytes, b: Bytes) -> Comparison {
@@ -76,7 +77,7 @@ fn similarity_falls_with_the_strength_of_an_edit() {
     brighter.pixels_mut().for_each(|pixel| pixel.0 = pixel.0.map(|sample| sample.saturating_add(12)));
     let brighter = likeness(brighter.into());
     let blurred = likeness(DynamicImage::from(photo()).blur(4.0));
-    let other = likeness(image::open("tests/images/photo_page.png").unwrap());
+    let other = likeness(image::load_from_memory(&read("photo_page.png")).unwrap());
     assert!(
         brighter > 0.8 && brighter > blurred && blurred > other && other < 0.4,
         "{brighter} {blurred} {other}"

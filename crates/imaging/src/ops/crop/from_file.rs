@@ -28,6 +28,7 @@ mod tests {
     use super::*;
     use crate::Region;
     use crate::ops::{CropCenter, TrimTolerance};
+    use crate::tests::read;
 
     #[test]
     fn cropping_a_file_equals_cropping_the_decoded_picture() {
@@ -35,8 +36,7 @@ mod tests {
         let square = CropTo::Aspect { aspect: "square".parse().unwrap(), center: CropCenter::default() };
         let context = EditContext::default();
         for name in ["photo_flower.jpg", "exif_landscape_6.jpg", "photo_chelsea.png", "jpeg_gray.jpg"] {
-            let bytes =
-                std::fs::read(format!("{}/../../tests/images/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+            let bytes = read(name);
             for to in [region(0.0, 50.0), region(400.0, 500.0), region(900.0, 1000.0), square] {
                 let (direct, usual) =
                     (crop_file(&bytes, to, &context), crop(decode(&bytes, &context).unwrap(), to, &context));
