@@ -6,10 +6,11 @@
 
 use super::raw_fields;
 use serde_json::{Map, Value, json};
-use teloxide::types::{Message, MessageEntity, MessageKind, Update, UpdateKind};
+use teloxide::types::{Message, MessageEntity, MessageKind, Update, UpdateId, UpdateKind};
 
 /// Update kinds whose body is a message.
-const MESSAGE_KINDS: [&str; 2] = ["message", "edited_message"];
+const MESSAGE_KINDS: [(&str, fn(Message) -> UpdateKind); 2] =
+    [("message", UpdateKind::Message), ("edited_message", UpdateKind::EditedMessage)];
 
 /// Fields that every message has, or that hold its content: never dropped on their own.
 const KEPT_FIELDS: [&str; 19] = [
@@ -54,21 +55,21 @@ pub enum Reading {
 /// Parses a raw update. The error says why it cannot be read, without any of its content.
 pub fn parse_update(raw: &str) -> Result<ParsedUpdate, String> {
     let mut update: Value = serde_json::from_str(raw).map_err(|_| "not JSON".to_owned())?;
-    for kind in MESSAGE_KINDS {
-        if let Some(message) = update.get_mut(kind) {
+    for (name, kind) in MESSAGE_KINDS {
+        if let Some(message) = update.get_mut(name) {
             let reading = repair(message);
-            return typed(update).map(|update| ParsedUpdate { update, reading });
+            let message = serde_json::from_value(message.take()).map_err(|error| error.to_string())?;
+            let id = update["update_id"].as_u64().and_then(|id| u32::try_from(id).ok());
+            let id = UpdateId(id.ok_or("an update without an id")?);
+            return Ok(ParsedUpdate { update: Update { id, kind: kind(message) }, reading });
         }
     }
-    typed(update).map(|update| ParsedUpdate { update, reading: Reading::Complete })
-}
-
-fn typed(update: Value) -> Result<Update, String> {
-    match serde_json::from_value::<Update>(update) {
+    // From the text: teloxide skips the first key of an update that is a `Value`.
+    match serde_json::from_str(raw) {
         Ok(Update { kind: UpdateKind::Error(_), .. }) => {
             Err("not an update this version understands".to_owned())
         }
-        Ok(update) => Ok(update),
+        Ok(update) => Ok(ParsedUpdate { update, reading: Reading::Complete }),
         Err(error) => Err(error.to_string()),
     }
 }
