@@ -39,7 +39,7 @@ async fn generated_by(store: &Store, file: &Attachment) -> Result<Vec<(Generated
     let mut generation = vec![file.clone()];
     while !generation.is_empty() && seen.len() < MAX_ANCESTORS {
         let recipes = generation.iter().filter_map(Attachment::recipe);
-        found.extend(recipes.filter_map(Generated::by).map(|(how, model)| (how, model.to_owned())));
+        found.extend(recipes.filter_map(Generated::from_recipe).map(|(how, model)| (how, model.to_owned())));
         let parents = generation.iter().flat_map(|file| file.parents.iter().copied());
         let parents: Vec<_> = parents.filter(|id| seen.insert(*id)).collect();
         generation = if parents.is_empty() {

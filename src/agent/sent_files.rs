@@ -83,7 +83,7 @@ pub async fn ensure_stored(
                 stored.push(file);
                 continue;
             }
-            Ok(Err(error)) => error.told(),
+            Ok(Err(error)) => error.describe(),
             Err(_) => "it took too long.".to_owned(),
         };
         warn!(why, op = "ensure_stored", attachment_id = %file.attachment_id, "output not stored; the answer is sent without it");

@@ -39,7 +39,7 @@ fn successful_looks(stored: &[Message]) -> Vec<(&str, Look)> {
         .filter_map(|result| {
             let id = result.tool_call_id.as_deref()?;
             let call = calls().find(|call| call.id == id)?;
-            Some((id, look_at_image::look_of(&call.arguments)?))
+            Some((id, look_at_image::parse_look(&call.arguments)?))
         })
         .collect()
 }

@@ -19,7 +19,7 @@ use crate::{
     rendering::{RenderPool, Renderer},
     store::Store,
     telegram::{self, Connected},
-    tools::{GENERATIVE, Registry, read_recipe},
+    tools::{GENERATIVE_TOOLS, Registry, read_recipe},
     web,
 };
 use anyhow::{Context as _, anyhow, bail};
@@ -317,21 +317,21 @@ fn provider(
 
 /// The tools an agent may use. The generative ones are only included if an image generation service is configured.
 fn tools(config: &Config, agent: &config::AgentSettings) -> anyhow::Result<Registry> {
-    let painter = image_generator(config, agent)?;
+    let generator = image_generator(config, agent)?;
     if let config::ToolChoice::Only(names) = &agent.tools {
-        let known = [Registry::new().names(), GENERATIVE.to_vec()].concat();
+        let known = [Registry::new().names(), GENERATIVE_TOOLS.to_vec()].concat();
         if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
             bail!("agents.{}.tools: there is no tool {unknown}; there are {}", agent.name, known.join(", "));
         }
-        if painter.is_none()
-            && let Some(name) = names.iter().find(|name| GENERATIVE.contains(&name.as_str()))
+        if generator.is_none()
+            && let Some(name) = names.iter().find(|name| GENERATIVE_TOOLS.contains(&name.as_str()))
         {
             let why = config.explain_missing_image_generator(agent);
             warn!("agents.{}.tools names {name}, but it goes without: {why}", agent.name);
         }
     }
-    let tools = match &painter {
-        Some(painter) => Registry::new().with_painter(painter),
+    let tools = match &generator {
+        Some(generator) => Registry::new().with_image_generator(generator),
         None => Registry::new(),
     };
     Ok(tools.only(|tool| agent.tools.includes(tool)))

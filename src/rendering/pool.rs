@@ -6,8 +6,6 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 const MIB: u64 = 1 << 20;
-/// Four bytes per decoded pixel, and three copies at an edit's peak: before, after and encoded.
-const BYTES_PER_PIXEL: u64 = 4 * 3;
 /// One part in this many of the edit memory belongs to the pixel cache.
 const PIXEL_CACHE_SHARE: u64 = 4;
 
@@ -34,6 +32,9 @@ impl Drop for StopOnDrop {
 }
 
 impl RenderPool {
+    /// Memory that the pool reserves per pixel: four bytes, and three copies at an edit's peak (before, after, encoded).
+    pub const BYTES_PER_PIXEL: u64 = 4 * 3;
+
     /// `memory_bytes` covers running edits and the pixel cache.
     pub fn new(edits_at_once: usize, memory_bytes: u64, limits: Limits, fonts: Fonts) -> Self {
         let worker_count = edits_at_once.clamp(1, Semaphore::MAX_PERMITS);
@@ -82,7 +83,7 @@ impl RenderPool {
     ) -> Result<T, RenderError> {
         let stop = StopOnDrop(StopFlag::default());
         let work = EditContext::new(self.limits, stop.0.clone()).with_fonts(self.fonts.clone());
-        let result = self.run(pixels.saturating_mul(BYTES_PER_PIXEL), move || edit(&work)).await?;
+        let result = self.run(pixels.saturating_mul(Self::BYTES_PER_PIXEL), move || edit(&work)).await?;
         if let Err(ImagingError::Failed { detail } | ImagingError::Damaged { detail, .. }) = &result {
             tracing::debug!(op = "run_edit", detail, "a picture could not be edited");
         }

@@ -1,34 +1,43 @@
-//! Arguments held against the very schema the model was shown, so that the two never disagree. Every complaint
-//! says which argument, what is wrong with it and what is allowed.
+//! Validates arguments against the JSON schema that the model was given. Every complaint names the argument, what is
+//! wrong with it and what is allowed.
 
 use super::{ToolError, wording};
-use crate::domain::AttachmentId;
+use crate::domain::{AttachmentId, Recipe};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 /// How many ids one call may name.
-pub(super) const MOST_IDS: u64 = 20;
-/// More than a few complaints at once help nobody.
-const MOST_COMPLAINTS: usize = 5;
+pub(super) const MAX_IDS: u64 = 20;
+/// The model corrects the first few; the rest would only make the result long.
+const MAX_COMPLAINTS: usize = 5;
 
-pub(super) fn refused(text: impl Into<String>) -> ToolError {
+pub(super) fn bad_argument(text: impl Into<String>) -> ToolError {
     ToolError::BadArgument(text.into())
 }
 
-/// The checked arguments of a tool, as its own type.
+/// Validates the arguments and deserializes them into the tool's own type.
 pub(super) fn read<T: DeserializeOwned>(schema: &Value, arguments: &Value) -> Result<T, ToolError> {
     let arguments = without_nulls(arguments);
     let mut complaints = Vec::new();
     check(schema, &arguments, "", &mut complaints);
     if complaints.is_empty() {
-        return serde_json::from_value(arguments).map_err(|error| refused(error.to_string()));
+        return serde_json::from_value(arguments).map_err(|error| bad_argument(error.to_string()));
     }
-    complaints.truncate(MOST_COMPLAINTS);
-    Err(refused(complaints.join("\n")))
+    complaints.truncate(MAX_COMPLAINTS);
+    Err(bad_argument(complaints.join("\n")))
 }
 
-/// Models write `null` for what they leave out.
-pub(super) fn without_nulls(value: &Value) -> Value {
+/// The recipe of a call: its arguments without the images, which become the parents of the output.
+pub(super) fn to_recipe(tool: &str, arguments: &Value) -> Recipe {
+    let mut arguments = without_nulls(arguments);
+    if let Some(fields) = arguments.as_object_mut() {
+        fields.remove("images");
+    }
+    Recipe { tool: tool.to_owned(), arguments }
+}
+
+/// Models write `null` for arguments that they leave out.
+fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(fields) => Value::Object(
             fields
@@ -42,7 +51,7 @@ pub(super) fn without_nulls(value: &Value) -> Value {
     }
 }
 
-/// An object of these properties and no others.
+/// The schema of an object with these properties and no others.
 pub(super) fn object(properties: Value, required: &[&str]) -> Value {
     json!({
         "type": "object",
@@ -57,12 +66,12 @@ pub(super) fn id_list(what_for: &str) -> Value {
         "type": "array",
         "items": {"type": "string"},
         "minItems": 1,
-        "maxItems": MOST_IDS,
+        "maxItems": MAX_IDS,
         "description": what_for,
     })
 }
 
-/// Ids as models write them: bare, or as the whole marker.
+/// Reads ids, bare or as a whole marker: models write both.
 pub(super) fn ids(name: &str, texts: &[String]) -> Result<Vec<AttachmentId>, ToolError> {
     let read = |(index, text): (usize, &String)| id(&format!("{name}[{index}]"), text);
     texts.iter().enumerate().map(read).collect()
@@ -72,7 +81,7 @@ pub(super) fn id(at: &str, text: &str) -> Result<AttachmentId, ToolError> {
     let bare = text.trim().trim_start_matches('[').trim_end_matches(']').trim();
     let bare = bare.strip_prefix("Attachment ID:").unwrap_or(bare);
     bare.parse().map_err(|_| {
-        refused(format!(
+        bad_argument(format!(
             "{at} is {:?}, which is not an attachment id. Use the id of a marker like [Attachment ID: <uuid>].",
             wording::shortened(text, 60)
         ))
@@ -81,7 +90,7 @@ pub(super) fn id(at: &str, text: &str) -> Result<AttachmentId, ToolError> {
 
 fn check(schema: &Value, value: &Value, at: &str, complaints: &mut Vec<String>) {
     if !is_of_type(schema, value) {
-        return complaints.push(format!("{at} is {}, but must be {}.", shown(value), wanted(schema)));
+        return complaints.push(format!("{at} is {}, but must be {}.", quote(value), expected(schema)));
     }
     match value {
         Value::Object(fields) => check_fields(schema, fields, at, complaints),
@@ -96,14 +105,14 @@ fn check(schema: &Value, value: &Value, at: &str, complaints: &mut Vec<String>) 
                 } else {
                     format!("has {}", wording::count(items.len(), "item"))
                 };
-                return complaints.push(format!("{at} {has}, but must be {}.", wanted(schema)));
+                return complaints.push(format!("{at} {has}, but must be {}.", expected(schema)));
             }
             for (index, item) in items.iter().enumerate() {
                 check(&schema["items"], item, &format!("{at}[{index}]"), complaints);
             }
         }
         _ if !is_in_range(schema, value) => {
-            complaints.push(format!("{at} is {}, but must be {}.", shown(value), wanted(schema)))
+            complaints.push(format!("{at} is {}, but must be {}.", quote(value), expected(schema)))
         }
         _ => {}
     }
@@ -133,7 +142,7 @@ fn check_fields(schema: &Value, fields: &Map<String, Value>, at: &str, complaint
     let required = schema["required"].as_array().into_iter().flatten();
     for name in required.filter_map(Value::as_str) {
         if !fields.contains_key(name) {
-            complaints.push(format!("{} is missing: {}.", place(name), wanted(&known[name])));
+            complaints.push(format!("{} is missing: {}.", place(name), expected(&known[name])));
         }
     }
 }
@@ -166,8 +175,8 @@ fn is_in_range(schema: &Value, value: &Value) -> bool {
     true
 }
 
-/// What a schema asks for: "a number from 0 to 1000".
-fn wanted(schema: &Value) -> String {
+/// What a schema expects, in words: "a number from 0 to 1000".
+fn expected(schema: &Value) -> String {
     if let Some(choices) = schema["enum"].as_array() {
         let choices: Vec<_> = choices.iter().filter_map(Value::as_str).collect();
         return format!("one of: {}", choices.join(", "));
@@ -199,8 +208,8 @@ fn wanted(schema: &Value) -> String {
     }
 }
 
-/// A value as it was sent, and what it is if that is not plain to see.
-fn shown(value: &Value) -> String {
+/// The value as the model sent it, or its type if it is long.
+fn quote(value: &Value) -> String {
     match value {
         Value::Number(number) => number.to_string(),
         Value::String(text) => format!("the text {:?}", wording::shortened(text, 60)),

@@ -1,5 +1,5 @@
-//! Going back and forth: every edit knows what it was made from, so undoing is showing that again. Nothing is deleted.
-//! Doing the same to other pictures is here too: it reads the same recipes.
+//! Undo, redo, revert and repeat. Every edit knows its parent and its recipe: undo returns the parent, and repeat runs the
+//! same recipes on other pictures. Nothing is deleted.
 
 use super::{
     Output, Tool, ToolContext, ToolError, ToolResult,
@@ -20,11 +20,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
-const MOST_STEPS: u32 = 50;
+const MAX_STEPS: u32 = 50;
 
 pub(super) fn tools() -> Vec<Box<dyn Tool>> {
-    let along = [Direction::Undo, Direction::Redo, Direction::Revert];
-    let mut tools: Vec<_> = along.map(|direction| Box::new(Along(direction)) as Box<dyn Tool>).into();
+    let directions = [Direction::Undo, Direction::Redo, Direction::Revert];
+    let mut tools: Vec<_> =
+        directions.map(|direction| Box::new(StepThroughEdits(direction)) as Box<dyn Tool>).into();
     tools.push(Box::new(RepeatEdits));
     tools
 }
@@ -36,22 +37,22 @@ enum Direction {
     Revert,
 }
 
-/// A walk along the edits of a picture.
-struct Along(Direction);
+/// Goes from a picture to an earlier or a later one of its chain of edits.
+struct StepThroughEdits(Direction);
 
 #[derive(Deserialize)]
-struct Arguments {
+struct StepArguments {
     images: Vec<String>,
     steps: Option<f64>,
 }
 
-impl Tool for Along {
+impl Tool for StepThroughEdits {
     fn spec(&self) -> ToolSpec {
         let images = |what: &str| json!({"images": id_list(what)});
         let steps = json!({
             "type": "integer",
             "minimum": 1,
-            "maximum": MOST_STEPS,
+            "maximum": MAX_STEPS,
             "default": 1,
             "description": "How many edits.",
         });
@@ -87,7 +88,7 @@ impl Tool for Along {
         arguments: Value,
     ) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
         async move {
-            let asked: Arguments = arguments::read(&self.spec().parameters, &arguments)?;
+            let asked: StepArguments = arguments::read(&self.spec().parameters, &arguments)?;
             let ids = arguments::ids("images", &asked.images)?;
             let steps = match self.0 {
                 Direction::Revert => u32::MAX,
@@ -96,7 +97,7 @@ impl Tool for Along {
             let mut outcomes = Vec::new();
             for file in find_all(context, &ids).await? {
                 outcomes.push(match file {
-                    Ok(file) => walk(context, file, self.0, steps).await,
+                    Ok(file) => take_steps(context, file, self.0, steps).await,
                     Err(unknown) => Err(unknown),
                 });
             }
@@ -115,7 +116,8 @@ impl Tool for Along {
     }
 }
 
-async fn walk(
+/// Takes as many of the steps as there are. Fails if there is none.
+async fn take_steps(
     context: &ToolContext,
     file: Attachment,
     direction: Direction,
@@ -130,14 +132,13 @@ async fn walk(
         };
         match next {
             Ok(Some(next)) if seen.insert(next.attachment_id) => at = next,
-            // As far as one can go.
-            Ok(_) | Err(ToolError::Trouble(_)) if step > 0 => break,
+            Ok(_) | Err(ToolError::Failed(_)) if step > 0 => break,
             Ok(_) => {
                 let why = match direction {
                     Direction::Redo => format!("nothing was made from {} yet.", file.filename),
                     _ => format!("{} is the original: it was never edited.", file.filename),
                 };
-                return Err(Failure::says(&file, why));
+                return Err(Failure::with_reason(&file, why));
             }
             Err(error) => return Err(Failure::of(&file, &error)),
         }
@@ -145,7 +146,7 @@ async fn walk(
     Ok(Output::Known(at.attachment_id))
 }
 
-/// What a picture was made from; of several, the first.
+/// The first parent of a picture; `None` if it was not made from another.
 async fn parent(context: &ToolContext, file: &Attachment) -> Result<Option<Attachment>, ToolError> {
     let Some(id) = file.parents.first() else {
         return Ok(None);
@@ -153,19 +154,21 @@ async fn parent(context: &ToolContext, file: &Attachment) -> Result<Option<Attac
     match context.renderer.attachments.find(&context.scope, *id).await {
         Ok(parent) => Ok(Some(parent)),
         Err(AttachmentError::Unknown(_)) => {
-            Err(ToolError::Trouble(format!("What {} was made from has been deleted.", file.filename)))
+            Err(ToolError::Failed(format!("What {} was made from has been deleted.", file.filename)))
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// The newest edit of this picture. What it is only a part of, such as a collage, is none.
+/// The newest edit of this picture. A combination, such as a collage, is not an edit.
 async fn child(context: &ToolContext, file: &Attachment) -> Result<Option<Attachment>, ToolError> {
     let children =
         context.renderer.store.children_of_attachment(file).await.map_err(AttachmentError::from)?;
     let edited = |child: &Attachment| {
         child.parents.first() == Some(&file.attachment_id)
-            && child.recipe().is_some_and(|made| edits::is_edit(made) || Generated::by(made).is_some())
+            && child
+                .recipe()
+                .is_some_and(|made| edits::is_edit(made) || Generated::from_recipe(made).is_some())
     };
     Ok(children.into_iter().find(edited))
 }
@@ -197,18 +200,18 @@ impl Tool for RepeatEdits {
         arguments: Value,
     ) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
         #[derive(Deserialize)]
-        struct Arguments {
+        struct RepeatArguments {
             from: String,
             images: Vec<String>,
         }
         async move {
-            let asked: Arguments = arguments::read(&self.spec().parameters, &arguments)?;
+            let asked: RepeatArguments = arguments::read(&self.spec().parameters, &arguments)?;
             let ids = arguments::ids("images", &asked.images)?;
             let from = arguments::id("from", &asked.from)?;
-            let model = context.renderer.attachments.find(&context.scope, from).await?;
-            let recipes = recipes_of(context, &model).await?;
+            let edited = context.renderer.attachments.find(&context.scope, from).await?;
+            let recipes = recipes_of(context, &edited).await?;
             let files = find_all(context, &ids).await?;
-            // The edits themselves go into the recipe: what they were copied from may be deleted one day.
+            // The recipe holds the edits themselves: the picture that they come from may be deleted later.
             let recipe = edits::sequence(&recipes);
             let plan = edits::plan_sequence(&recipe)?;
             let mut result = edits::execute(context, plan, recipe, files).await?;
@@ -221,7 +224,7 @@ impl Tool for RepeatEdits {
     }
 }
 
-/// Everything that was done to a picture since the person sent it, oldest first.
+/// The recipes of all edits of a picture since the person sent it, oldest first.
 async fn recipes_of(context: &ToolContext, file: &Attachment) -> Result<Vec<Recipe>, ToolError> {
     let mut recipes = Vec::new();
     let mut at = file.clone();
@@ -235,7 +238,7 @@ async fn recipes_of(context: &ToolContext, file: &Attachment) -> Result<Vec<Reci
     }
     recipes.reverse();
     if let Some(recipe) = at.recipe().filter(|_| !at.parents.is_empty())
-        && let Some((_, model)) = Generated::by(recipe)
+        && let Some((_, model)) = Generated::from_recipe(recipe)
     {
         return Err(cannot_repeat(&at, recipe, model));
     }
@@ -248,7 +251,7 @@ async fn recipes_of(context: &ToolContext, file: &Attachment) -> Result<Vec<Reci
     Ok(recipes)
 }
 
-/// What a service made comes out differently every time.
+/// A service returns a different picture every time.
 fn cannot_repeat(file: &Attachment, recipe: &Recipe, model: &str) -> ToolError {
     let instruction = recipe.arguments["instruction"].as_str().unwrap_or_default();
     ToolError::BadArgument(format!(

@@ -1,8 +1,8 @@
-//! Choosing what is sent, and finding out about files. Their pixels and texts are read elsewhere.
+//! `attach_to_response`, `list_attachments` and `get_attachment_info`: choose what is sent, and describe files.
 
 use super::{
     Output, Tool, ToolContext, ToolError, ToolResult,
-    arguments::{self, id_list, object, refused},
+    arguments::{self, bad_argument, id_list, object},
     wording,
 };
 use crate::{
@@ -15,9 +15,9 @@ use futures::{FutureExt as _, future::BoxFuture};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-const LISTED: u32 = 20;
-const MOST_LISTED: u32 = 50;
-const LONGEST_RECIPE: usize = 600;
+const DEFAULT_LISTED: u32 = 20;
+const MAX_LISTED: u32 = 50;
+const MAX_RECIPE_CHARS: usize = 600;
 
 pub(super) fn tools() -> Vec<Box<dyn Tool>> {
     vec![Box::new(AttachToResponse), Box::new(ListAttachments), Box::new(GetAttachmentInfo)]
@@ -45,19 +45,19 @@ impl Tool for AttachToResponse {
         arguments: Value,
     ) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
         #[derive(Deserialize)]
-        struct Arguments {
+        struct AttachArguments {
             attachment_ids: Vec<String>,
         }
         async move {
-            let asked: Arguments = arguments::read(&self.spec().parameters, &arguments)?;
+            let asked: AttachArguments = arguments::read(&self.spec().parameters, &arguments)?;
             let mut ids = Vec::new();
             for id in arguments::ids("attachment_ids", &asked.attachment_ids)? {
                 if !ids.contains(&id) {
                     ids.push(id);
                 }
             }
-            let place = context.scope.conversation();
-            let known = context.renderer.store.attachments(place, &ids).await;
+            let conversation = context.scope.conversation();
+            let known = context.renderer.store.attachments(conversation, &ids).await;
             let known: Vec<_> = known
                 .map_err(AttachmentError::from)?
                 .iter()
@@ -69,7 +69,7 @@ impl Tool for AttachToResponse {
                 .map(ToString::to_string)
                 .collect();
             if !unknown.is_empty() {
-                return Err(refused(format!(
+                return Err(bad_argument(format!(
                     "Nothing was chosen, because this conversation has no attachment {}. Use ids exactly as markers \
                      show them, or ask list_attachments.",
                     unknown.join(", ")
@@ -97,8 +97,8 @@ impl Tool for ListAttachments {
                     "limit": {
                         "type": "integer",
                         "minimum": 1,
-                        "maximum": MOST_LISTED,
-                        "default": LISTED,
+                        "maximum": MAX_LISTED,
+                        "default": DEFAULT_LISTED,
                         "description": "How many, newest first.",
                     },
                 }),
@@ -113,33 +113,33 @@ impl Tool for ListAttachments {
         arguments: Value,
     ) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
         #[derive(Deserialize)]
-        struct Arguments {
+        struct ListArguments {
             limit: Option<f64>,
         }
         async move {
-            let asked: Arguments = arguments::read(&self.spec().parameters, &arguments)?;
-            let limit = asked.limit.map_or(LISTED, |limit| limit as u32);
-            let place = context.scope.conversation();
+            let asked: ListArguments = arguments::read(&self.spec().parameters, &arguments)?;
+            let limit = asked.limit.map_or(DEFAULT_LISTED, |limit| limit as u32);
+            let conversation = context.scope.conversation();
             let files = context
                 .renderer
                 .store
-                .recent_attachments(place, DateTime::UNIX_EPOCH, limit.into())
+                .recent_attachments(conversation, DateTime::UNIX_EPOCH, limit.into())
                 .await
                 .map_err(AttachmentError::from)?;
             if files.is_empty() {
-                return Ok(ToolResult::says("There are no files in this conversation yet."));
+                return Ok(ToolResult::text_only("There are no files in this conversation yet."));
             }
             let now = Utc::now();
             let mut lines =
                 vec![format!("The newest {} of this conversation:", wording::count(files.len(), "file"))];
-            lines.extend(files.iter().map(|file| line(file, now)));
-            Ok(ToolResult::says(lines.join("\n")))
+            lines.extend(files.iter().map(|file| describe_in_one_line(file, now)));
+            Ok(ToolResult::text_only(lines.join("\n")))
         }
         .boxed()
     }
 }
 
-fn line(file: &Attachment, now: DateTime<Utc>) -> String {
+fn describe_in_one_line(file: &Attachment, now: DateTime<Utc>) -> String {
     let mut facts = vec![file.mime_type.clone()];
     facts.extend(dimensions(file));
     facts.extend(file.is_stored().then(|| size(file.size.unsigned_abs())));
@@ -176,23 +176,23 @@ impl Tool for GetAttachmentInfo {
         arguments: Value,
     ) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
         #[derive(Deserialize)]
-        struct Arguments {
+        struct InfoArguments {
             attachment_id: String,
         }
         async move {
-            let asked: Arguments = arguments::read(&self.spec().parameters, &arguments)?;
+            let asked: InfoArguments = arguments::read(&self.spec().parameters, &arguments)?;
             let id = arguments::id("attachment_id", &asked.attachment_id)?;
             let file = context.renderer.attachments.find(&context.scope, id).await?;
-            let place = context.scope.conversation();
-            let parents = context.renderer.store.attachments(place, &file.parents).await;
+            let conversation = context.scope.conversation();
+            let parents = context.renderer.store.attachments(conversation, &file.parents).await;
             let parents = parents.map_err(AttachmentError::from)?;
-            Ok(ToolResult::says(info(&file, &parents, Utc::now())))
+            Ok(ToolResult::text_only(describe(&file, &parents, Utc::now())))
         }
         .boxed()
     }
 }
 
-fn info(file: &Attachment, parents: &[Attachment], now: DateTime<Utc>) -> String {
+fn describe(file: &Attachment, parents: &[Attachment], now: DateTime<Utc>) -> String {
     let mut lines = vec![
         format!("id: {}", file.attachment_id),
         format!("file name: {}", file.filename),
@@ -217,7 +217,7 @@ fn info(file: &Attachment, parents: &[Attachment], now: DateTime<Utc>) -> String
         lines.push(format!("made from: [{id}] {name}"));
     }
     if let Some(recipe) = file.recipe() {
-        let with = wording::shortened(&recipe.arguments.to_string(), LONGEST_RECIPE);
+        let with = wording::shortened(&recipe.arguments.to_string(), MAX_RECIPE_CHARS);
         lines.push(format!("made with: {} {with}", recipe.tool));
     }
     lines.join("\n")

@@ -1,9 +1,9 @@
-//! Pictures made by a service and not by us: from words, or from a picture and an instruction. They can never be made
-//! again from their recipe, so each becomes a file at once. How the service is asked is in `providers::image_generation`.
+//! `generate_image` and `transform_image`: pictures that a service makes from words, or from a picture and an instruction.
+//! Their recipe gives another picture each time, so each is stored at once. `providers::image_generation` sends the requests.
 
 use super::{
     Output, Tool, ToolContext, ToolError, ToolResult,
-    arguments::{self, id_list, object, refused},
+    arguments::{self, bad_argument, id_list, object},
     edits::derived_name,
     outcome::{Failure, gather},
     schema::{CORNERS, Corners, region_properties},
@@ -28,29 +28,29 @@ use std::{sync::Arc, time::Duration};
 
 const GENERATE: &str = "generate_image";
 const TRANSFORM: &str = "transform_image";
-/// These tools, whether or not there is a service for them.
-pub const GENERATIVE: [&str; 2] = [GENERATE, TRANSFORM];
+/// The tools that need an image generation service.
+pub const GENERATIVE_TOOLS: [&str; 2] = [GENERATE, TRANSFORM];
 
-const MOST_WORDS: u64 = 4000;
-const MOST_AT_ONCE: u64 = 4;
-/// More is scaled down by the services themselves.
-const LONGEST_SIDE: u32 = 1536;
-/// A service takes up to two minutes for a picture.
-const GENERATION_TIMEOUT: Duration = Duration::from_secs(180);
-const LONGEST_DESCRIPTION: usize = 300;
+const MAX_PROMPT_CHARS: u64 = 4000;
+const MAX_IMAGES_PER_CALL: u64 = 4;
+/// The services scale larger pictures down themselves.
+const MAX_UPLOAD_SIDE: u32 = 1536;
+/// Longer than `providers::image_generation` waits for one picture, so that its error reaches the model.
+const TOOL_TIMEOUT: Duration = Duration::from_secs(180);
+const MAX_DESCRIPTION_CHARS: usize = 300;
 
-/// How much of a picture came from a service.
+/// How much of a picture a service made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Generated {
-    /// A part of it; the rest is what it was made from.
+    /// A region of it; the rest is the original.
     Part,
     FromWords,
     Whole,
 }
 
 impl Generated {
-    /// What a recipe tells of it, and by which model. `None` is an exact edit.
-    pub fn by(recipe: &Recipe) -> Option<(Self, &str)> {
+    /// Reads a recipe: how much was generated, and the model. `None` for an exact edit.
+    pub fn from_recipe(recipe: &Recipe) -> Option<(Self, &str)> {
         let how = match recipe.tool.as_str() {
             GENERATE => Self::FromWords,
             TRANSFORM if recipe.arguments["mask_region"].is_object() => Self::Part,
@@ -61,18 +61,18 @@ impl Generated {
     }
 }
 
-pub(super) fn tools(painter: &Arc<ImageGenerator>) -> Vec<Box<dyn Tool>> {
-    vec![Box::new(GenerateImage(painter.clone())), Box::new(TransformImage(painter.clone()))]
+pub(super) fn tools(generator: &Arc<ImageGenerator>) -> Vec<Box<dyn Tool>> {
+    vec![Box::new(GenerateImage(generator.clone())), Box::new(TransformImage(generator.clone()))]
 }
 
-fn words_schema(what_for: &str) -> Value {
-    json!({"type": "string", "minLength": 1, "maxLength": MOST_WORDS, "description": what_for})
+fn prompt_schema(what_for: &str) -> Value {
+    json!({"type": "string", "minLength": 1, "maxLength": MAX_PROMPT_CHARS, "description": what_for})
 }
 
-/// What the model writes, without the space around it.
-fn said<'a>(name: &str, text: &'a str) -> Result<&'a str, ToolError> {
+/// The text without the space around it; refuses an empty one.
+fn not_empty<'a>(name: &str, text: &'a str) -> Result<&'a str, ToolError> {
     match text.trim() {
-        "" => Err(refused(format!("{name} is empty. Say in words what the picture is to show."))),
+        "" => Err(bad_argument(format!("{name} is empty. Say in words what the picture is to show."))),
         text => Ok(text),
     }
 }
@@ -88,7 +88,7 @@ impl Tool for GenerateImage {
                           that matters. To change an existing image, use the exact edits, or transform_image.",
             parameters: object(
                 json!({
-                    "prompt": words_schema("What the image shows: subject, setting, style, light, any text in it."),
+                    "prompt": prompt_schema("What the image shows: subject, setting, style, light, any text in it."),
                     "size": {
                         "type": "string",
                         "enum": Shape::ALL.map(Shape::as_str),
@@ -97,7 +97,7 @@ impl Tool for GenerateImage {
                     "count": {
                         "type": "integer",
                         "minimum": 1,
-                        "maximum": MOST_AT_ONCE,
+                        "maximum": MAX_IMAGES_PER_CALL,
                         "default": 1,
                         "description": "How many different images. Each costs money: more than one only if asked for.",
                     },
@@ -108,7 +108,7 @@ impl Tool for GenerateImage {
     }
 
     fn timeout(&self) -> Option<Duration> {
-        Some(GENERATION_TIMEOUT)
+        Some(TOOL_TIMEOUT)
     }
 
     fn run<'a>(
@@ -117,15 +117,15 @@ impl Tool for GenerateImage {
         arguments: Value,
     ) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
         #[derive(Deserialize)]
-        struct Arguments {
+        struct GenerateArguments {
             prompt: String,
             size: Option<Shape>,
             // Models write 2.0 for 2.
             count: Option<f64>,
         }
         async move {
-            let asked: Arguments = arguments::read(&self.spec().parameters, &arguments)?;
-            let prompt = said("prompt", &asked.prompt)?.to_owned();
+            let asked: GenerateArguments = arguments::read(&self.spec().parameters, &arguments)?;
+            let prompt = not_empty("prompt", &asked.prompt)?.to_owned();
             let count = asked.count.map_or(1, |count| count as u32);
             let shape = asked.size.unwrap_or(Shape::Square);
             check_room(context).await?;
@@ -134,42 +134,45 @@ impl Tool for GenerateImage {
                 tool: GENERATE.to_owned(),
                 arguments: json!({"prompt": prompt, "size": shape, "model": model}),
             };
-            let wish = ImageRequest { prompt, shape, count };
-            let GeneratedImages { mut pictures, usage, shortfall: short } =
-                self.0.generate(&wish).await.map_err(trouble)?;
+            let request = ImageRequest { prompt, shape, count };
+            let GeneratedImages { mut pictures, usage, shortfall } =
+                self.0.generate(&request).await.map_err(to_tool_error)?;
             context.usage.add(usage);
             pictures.truncate(count as usize);
             let mut outcomes = Vec::new();
             for (index, picture) in pictures.into_iter().enumerate() {
                 let stem =
                     if count == 1 { "generated".to_owned() } else { format!("generated-{}", index + 1) };
-                let kept = keep_painted(context, picture.bytes, &stem, &wish, &recipe).await;
-                outcomes.push(kept.map(Output::Made).map_err(|error| Failure::plain(error.told())));
+                let stored = store_generated(context, picture.bytes, &stem, &request, &recipe).await;
+                let stored = stored.map_err(|error| Failure::without_file(error.describe()));
+                outcomes.push(stored.map(Output::Made));
             }
-            let why =
-                short.map_or_else(|| "The service gave fewer images.".to_owned(), |e| trouble(e).told());
-            outcomes.resize_with(count as usize, || Err(Failure::plain(why.clone())));
+            let why = shortfall.map_or_else(
+                || "The service gave fewer images.".to_owned(),
+                |error| to_tool_error(error).describe(),
+            );
+            outcomes.resize_with(count as usize, || Err(Failure::without_file(why.clone())));
             let mut result = gather("Generated", outcomes)?;
-            let told = format!("\nMade by {model} from words alone; the answer will say so by itself.");
-            result.text.push_str(&told);
+            let note = format!("\nMade by {model} from words alone; the answer will say so by itself.");
+            result.text.push_str(&note);
             Ok(result)
         }
         .boxed()
     }
 }
 
-async fn keep_painted(
+async fn store_generated(
     context: &ToolContext,
     bytes: Bytes,
     stem: &str,
-    wish: &ImageRequest,
+    request: &ImageRequest,
     recipe: &Recipe,
 ) -> Result<Attachment, ToolError> {
-    let extension = opened(context, &bytes).await?;
+    let extension = check_picture(context, &bytes).await?;
     let file = NewFile {
         bytes,
         filename: Some(format!("{stem}.{extension}")),
-        description: Some(described("generated", &wish.prompt)),
+        description: Some(describe("generated", &request.prompt)),
         source: AttachmentSource::Tool,
         parents: Vec::new(),
         recipe: Some(recipe.clone()),
@@ -183,7 +186,7 @@ impl Tool for TransformImage {
     fn spec(&self) -> ToolSpec {
         let mut images =
             id_list("Attachment ids of the images; each gives one new image, in the same order.");
-        images["maxItems"] = MOST_AT_ONCE.into();
+        images["maxItems"] = MAX_IMAGES_PER_CALL.into();
         let mut mask_region = object(region_properties(), &CORNERS);
         mask_region["description"] =
             "Only this part may change, in thousandths of the upright image; everything else stays exactly as it is."
@@ -197,7 +200,7 @@ impl Tool for TransformImage {
             parameters: object(
                 json!({
                     "images": images,
-                    "instruction": words_schema("What to change, and what must stay as it is."),
+                    "instruction": prompt_schema("What to change, and what must stay as it is."),
                     "mask_region": mask_region,
                 }),
                 &["images", "instruction"],
@@ -206,7 +209,7 @@ impl Tool for TransformImage {
     }
 
     fn timeout(&self) -> Option<Duration> {
-        Some(GENERATION_TIMEOUT)
+        Some(TOOL_TIMEOUT)
     }
 
     fn run<'a>(
@@ -215,15 +218,15 @@ impl Tool for TransformImage {
         arguments: Value,
     ) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
         #[derive(Deserialize)]
-        struct Arguments {
+        struct TransformArguments {
             images: Vec<String>,
             instruction: String,
             mask_region: Option<Corners>,
         }
         async move {
-            let asked: Arguments = arguments::read(&self.spec().parameters, &arguments)?;
+            let asked: TransformArguments = arguments::read(&self.spec().parameters, &arguments)?;
             let ids = arguments::ids("images", &asked.images)?;
-            let instruction = said("instruction", &asked.instruction)?.to_owned();
+            let instruction = not_empty("instruction", &asked.instruction)?.to_owned();
             let part = asked.mask_region.map(|corners| corners.region("mask_region")).transpose()?;
             let files = find_all(context, &ids).await?;
             check_room(context).await?;
@@ -232,9 +235,9 @@ impl Tool for TransformImage {
                 recipe["mask_region"] = json!(part);
             }
             let recipe = Recipe { tool: TRANSFORM.to_owned(), arguments: recipe };
-            let change = Change { context, painter: &self.0, instruction, part, recipe };
-            let outcomes: Vec<_> = stream::iter(files.into_iter().map(|file| change.one(file)))
-                .buffered(MOST_AT_ONCE as usize)
+            let transformation = Transformation { context, generator: &self.0, instruction, part, recipe };
+            let outcomes: Vec<_> = stream::iter(files.into_iter().map(|file| transformation.one(file)))
+                .buffered(MAX_IMAGES_PER_CALL as usize)
                 .collect()
                 .await;
             let mut still = false;
@@ -245,7 +248,7 @@ impl Tool for TransformImage {
             });
             let outcomes = outcomes.collect();
             let mut result = gather("Transformed", outcomes)?;
-            result.text.push_str(&change.told());
+            result.text.push_str(&transformation.note());
             if still {
                 result.text.push_str("\nAn animation gave one still image: only its first frame was taken.");
             }
@@ -255,23 +258,23 @@ impl Tool for TransformImage {
     }
 }
 
-/// A change that a service makes to each picture.
-struct Change<'a> {
+/// One instruction that a service follows for each picture.
+struct Transformation<'a> {
     context: &'a ToolContext,
-    painter: &'a ImageGenerator,
+    generator: &'a ImageGenerator,
     instruction: String,
     part: Option<Region>,
     recipe: Recipe,
 }
 
-impl Change<'_> {
-    /// What it gave, and whether it was an animation before.
+impl Transformation<'_> {
+    /// The new picture, and whether the original was an animation.
     async fn one(&self, file: Result<Attachment, Failure>) -> Result<(Output, bool), Failure> {
         let (file, bytes) = load_image(self.context, file?).await?;
         let was_animated = imaging::is_animated(&bytes);
         let made = match self.part {
-            Some(part) => self.within(&file, bytes, part).await,
-            None => self.whole(&file, bytes).await,
+            Some(part) => self.transform_region(&file, bytes, part).await,
+            None => self.transform_whole(&file, bytes).await,
         };
         match made {
             Ok(made) => Ok((Output::Made(made), was_animated)),
@@ -279,46 +282,52 @@ impl Change<'_> {
         }
     }
 
-    /// What comes back is the new picture.
-    async fn whole(&self, file: &Attachment, bytes: Bytes) -> Result<Attachment, ToolError> {
-        let look =
-            move |work: &EditContext| imaging::view_file(&bytes, &imaging::View::whole(LONGEST_SIDE), work);
-        let picture = loaded(self.context.pool().run_edit(pixels(file), look).await?);
-        let painted = self.rework(picture, None).await?;
-        let extension = opened(self.context, &painted).await?;
-        self.keep(file, painted, extension).await
+    /// The service's picture is the result.
+    async fn transform_whole(&self, file: &Attachment, bytes: Bytes) -> Result<Attachment, ToolError> {
+        let scale_down = move |work: &EditContext| {
+            imaging::view_file(&bytes, &imaging::View::whole(MAX_UPLOAD_SIDE), work)
+        };
+        let picture = to_loaded_file(self.context.pool().run_edit(pixels(file), scale_down).await?);
+        let redrawn = self.request(picture, None).await?;
+        let extension = check_picture(self.context, &redrawn).await?;
+        self.store(file, redrawn, extension).await
     }
 
-    /// What comes back is set into the original, so that nothing else changes whatever the service did.
-    async fn within(&self, file: &Attachment, bytes: Bytes, part: Region) -> Result<Attachment, ToolError> {
-        let darkroom = &self.context.pool();
-        let prepare = move |work: &EditContext| prepared(&bytes, part, work);
-        let (picture, only, layout) = darkroom.run_edit(pixels(file), prepare).await?;
-        let painted = self.rework(picture, Some(only)).await?;
-        opened(self.context, &painted).await?;
-        // Loaded anew: a file is not held in memory for the minutes that a service takes.
+    /// Only the region of the service's picture is pasted into the original; every other pixel stays.
+    async fn transform_region(
+        &self,
+        file: &Attachment,
+        bytes: Bytes,
+        part: Region,
+    ) -> Result<Attachment, ToolError> {
+        let pool = self.context.pool();
+        let prepare = move |work: &EditContext| prepare_region(&bytes, part, work);
+        let (picture, only, layout) = pool.run_edit(pixels(file), prepare).await?;
+        let redrawn = self.request(picture, Some(only)).await?;
+        check_picture(self.context, &redrawn).await?;
+        // Loaded again, so that the file is not in memory for the minutes that a service takes.
         let original = self.context.bytes(file).await?;
-        let set_in = move |work: &EditContext| {
-            let canvas = imaging::decode(&painted, work)?;
+        let paste = move |work: &EditContext| {
+            let canvas = imaging::decode(&redrawn, work)?;
             let original = imaging::decode(&original, work)?;
             imaging::encode(&ops::paste_region(original, canvas, &layout, part, work)?)
         };
-        let Encoded { bytes, extension, .. } = darkroom.run_edit(pixels(file), set_in).await?;
-        self.keep(file, bytes.into(), extension).await
+        let Encoded { bytes, extension, .. } = pool.run_edit(pixels(file), paste).await?;
+        self.store(file, bytes.into(), extension).await
     }
 
-    async fn rework(&self, picture: LoadedFile, only: Option<EditArea>) -> Result<Bytes, ToolError> {
-        let rework = ImageEdit { picture, instruction: self.instruction.clone(), only };
-        let painted = self.painter.edit(&rework).await.map_err(trouble)?;
-        self.context.usage.add(painted.usage);
-        painted.pictures.into_iter().next().map(|picture| picture.bytes).ok_or_else(unusable)
+    async fn request(&self, picture: LoadedFile, only: Option<EditArea>) -> Result<Bytes, ToolError> {
+        let edit = ImageEdit { picture, instruction: self.instruction.clone(), only };
+        let redrawn = self.generator.edit(&edit).await.map_err(to_tool_error)?;
+        self.context.usage.add(redrawn.usage);
+        redrawn.pictures.into_iter().next().map(|picture| picture.bytes).ok_or_else(unusable)
     }
 
-    async fn keep(&self, file: &Attachment, bytes: Bytes, extension: &str) -> Result<Attachment, ToolError> {
+    async fn store(&self, file: &Attachment, bytes: Bytes, extension: &str) -> Result<Attachment, ToolError> {
         let made = NewFile {
             bytes,
             filename: Some(derived_name(file, "transformed", extension)),
-            description: Some(described("transformed", &self.instruction)),
+            description: Some(describe("transformed", &self.instruction)),
             source: AttachmentSource::Tool,
             parents: vec![file.attachment_id],
             recipe: Some(self.recipe.clone()),
@@ -326,17 +335,17 @@ impl Change<'_> {
         Ok(self.context.renderer.attachments.keep(&self.context.scope, made).await?)
     }
 
-    fn told(&self) -> String {
+    fn note(&self) -> String {
         let how = match self.part {
             Some(_) => "inside mask_region; outside of it every pixel is the original's",
             None => "as a whole: details may differ from the original, so look at the result",
         };
-        format!("\nRedrawn by {} {how}. The answer will say so by itself.", self.painter.model())
+        format!("\nRedrawn by {} {how}. The answer will say so by itself.", self.generator.model())
     }
 }
 
-/// The picture on a canvas of a shape the service knows, with what may change.
-fn prepared(
+/// Draws the picture on a canvas of a shape that the service accepts, and the mask of what may change.
+fn prepare_region(
     bytes: &[u8],
     part: Region,
     work: &EditContext,
@@ -345,12 +354,12 @@ fn prepared(
     let shape = Shape::nearest(picture.width(), picture.height());
     let layout = ops::CanvasLayout::new((picture.width(), picture.height()), shape.size());
     let mask = ops::draw_mask(&layout, part)?.bytes.into();
-    let canvas = loaded(ops::draw_on_canvas(&picture, &layout, work)?);
+    let canvas = to_loaded_file(ops::draw_on_canvas(&picture, &layout, work)?);
     picture.recycle();
     Ok((canvas, EditArea { part: layout.on_canvas(part), mask, shape }, layout))
 }
 
-fn loaded(encoded: Encoded) -> LoadedFile {
+fn to_loaded_file(encoded: Encoded) -> LoadedFile {
     LoadedFile { mime: encoded.mime.to_owned(), bytes: encoded.bytes.into() }
 }
 
@@ -360,42 +369,42 @@ fn pixels(file: &Attachment) -> u64 {
     side(file.width).saturating_mul(side(file.height)).max(u64::from(width) * u64::from(height))
 }
 
-/// Asked before anything is paid for.
+/// Checks the quota before anything is paid for.
 async fn check_room(context: &ToolContext) -> Result<(), ToolError> {
     Ok(context.renderer.attachments.check_room(context.scope.conversation(), "the new image", 1).await?)
 }
 
-/// The extension of what a service sent, once it has proved to be a picture.
-async fn opened(context: &ToolContext, bytes: &Bytes) -> Result<&'static str, ToolError> {
-    let told = |error: &dyn std::fmt::Display| {
-        tracing::warn!(%error, "a service sent something that cannot be opened as a picture");
+/// Decodes what a service sent and returns its extension.
+async fn check_picture(context: &ToolContext, bytes: &Bytes) -> Result<&'static str, ToolError> {
+    let refuse = |error: &dyn std::fmt::Display| {
+        tracing::warn!(%error, op = "generate_image", "the image service sent a file that cannot be decoded");
         unusable()
     };
-    let probe = imaging::probe(bytes).map_err(|error| told(&error))?;
+    let probe = imaging::probe(bytes).map_err(|error| refuse(&error))?;
     let (file, pixels) = (bytes.clone(), u64::from(probe.width) * u64::from(probe.height));
-    context.pool().limits().check(probe.width, probe.height).map_err(|error| told(&error))?;
+    context.pool().limits().check(probe.width, probe.height).map_err(|error| refuse(&error))?;
     let open = move |work: &EditContext| imaging::decode(&file, work).map(imaging::Picture::recycle);
     match context.pool().run_edit(pixels, open).await {
         Ok(()) => Ok(probe.format.extension()),
-        Err(RenderError::Imaging(error)) => Err(told(&error)),
+        Err(RenderError::Imaging(error)) => Err(refuse(&error)),
         Err(other) => Err(other.into()),
     }
 }
 
-fn described(done: &str, words: &str) -> String {
-    wording::shortened(&format!("{done}: {words}"), LONGEST_DESCRIPTION)
+fn describe(done: &str, words: &str) -> String {
+    wording::shortened(&format!("{done}: {words}"), MAX_DESCRIPTION_CHARS)
 }
 
 fn unusable() -> ToolError {
-    ToolError::Trouble(
+    ToolError::Failed(
         "The image service sent something that is not a usable picture. Try once more, or say that it did not work."
             .to_owned(),
     )
 }
 
-/// What the model reads; what only whoever runs the bot can use goes to the log.
-fn trouble(error: ProviderError) -> ToolError {
-    tracing::warn!(%error, "the image service gave no picture");
+/// The sentence for the model. Details that only the operator can use go to the log.
+fn to_tool_error(error: ProviderError) -> ToolError {
+    tracing::warn!(%error, op = "generate_image", "the image service returned no picture");
     let text = match error.kind {
         ProviderErrorKind::RetryAfter(Some(wait)) => format!(
             "The image service is rate-limited; it takes new requests in about {} seconds. Tell the person.",
@@ -418,5 +427,5 @@ fn trouble(error: ProviderError) -> ToolError {
         }
         ProviderErrorKind::InvalidResponse(_) => return unusable(),
     };
-    ToolError::Trouble(text)
+    ToolError::Failed(text)
 }

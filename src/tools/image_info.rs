@@ -1,10 +1,10 @@
-//! What a picture is and how it looks, in words. What is measured is in `imaging::info`.
+//! `image_info`: facts about pictures in words. `imaging::info` measures them.
 
 use super::{
     Tool, ToolContext, ToolError, ToolResult,
     arguments::{self, id_list, object},
     outcome::Failure,
-    sources::find_all,
+    sources::{find_all, side},
     wording,
 };
 use crate::{attachments::size, domain::Attachment, providers::ToolSpec};
@@ -35,45 +35,47 @@ impl Tool for ImageInfo {
         arguments: Value,
     ) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
         #[derive(Deserialize)]
-        struct Arguments {
+        struct ImageInfoArguments {
             images: Vec<String>,
         }
         async move {
-            let asked: Arguments = arguments::read(&self.spec().parameters, &arguments)?;
+            let asked: ImageInfoArguments = arguments::read(&self.spec().parameters, &arguments)?;
             let ids = arguments::ids("images", &asked.images)?;
             let files = find_all(context, &ids).await?;
-            let told: Vec<_> = stream::iter(files.into_iter().map(|file| tell(context, file)))
+            let described: Vec<_> = stream::iter(files.into_iter().map(|file| describe(context, file)))
                 .buffered(context.pool().worker_count())
                 .collect()
                 .await;
-            together(told)
+            join(described)
         }
         .boxed()
     }
 }
 
-/// What worked is told; what did not says why. Only if nothing worked is it an error.
-fn together(told: Vec<Result<String, Failure>>) -> Result<ToolResult, ToolError> {
-    let none = told.iter().all(Result::is_err);
-    let alone = told.len() == 1;
-    let parts: Vec<_> = told
+/// Joins the descriptions and the reasons of failures. It is an error only if every image failed.
+fn join(described: Vec<Result<String, Failure>>) -> Result<ToolResult, ToolError> {
+    let none = described.iter().all(Result::is_err);
+    let alone = described.len() == 1;
+    let parts: Vec<_> = described
         .into_iter()
         .enumerate()
-        .map(|(index, told)| match told {
+        .map(|(index, described)| match described {
             Ok(text) if alone => text,
             Ok(text) => format!("Image {}: {text}", index + 1),
-            Err(failure) if alone => failure.alone(),
-            Err(failure) => failure.at(index + 1),
+            Err(failure) if alone => failure.describe(),
+            Err(failure) => failure.describe_at(index + 1),
         })
         .collect();
     let text = parts.join("\n\n");
-    if none { Err(ToolError::Trouble(text)) } else { Ok(ToolResult::says(text)) }
+    if none { Err(ToolError::Failed(text)) } else { Ok(ToolResult::text_only(text)) }
 }
 
-async fn tell(context: &ToolContext, file: Result<Attachment, Failure>) -> Result<String, Failure> {
+async fn describe(context: &ToolContext, file: Result<Attachment, Failure>) -> Result<String, Failure> {
     let file = file?;
-    let told = measure(context, &file).await;
-    told.map(|(info, size)| in_words(&file.filename, size, &info)).map_err(|error| Failure::of(&file, &error))
+    let measured = measure(context, &file).await;
+    measured
+        .map(|(info, size)| describe_info(&file.filename, size, &info))
+        .map_err(|error| Failure::of(&file, &error))
 }
 
 async fn measure(context: &ToolContext, file: &Attachment) -> Result<(Info, u64), ToolError> {
@@ -84,7 +86,7 @@ async fn measure(context: &ToolContext, file: &Attachment) -> Result<(Info, u64)
             wording::with_article(&file.mime_type)
         )));
     }
-    let side = |side: Option<i64>| u32::try_from(side.unwrap_or_default()).unwrap_or(u32::MAX);
+
     let (width, height) = (side(file.width), side(file.height));
     context.pool().limits().check(width, height)?;
     let bytes = context.bytes(file).await?;
@@ -92,7 +94,7 @@ async fn measure(context: &ToolContext, file: &Attachment) -> Result<(Info, u64)
     Ok((context.pool().run_edit(pixels, move |work| info::info(&bytes, work)).await?, size))
 }
 
-fn in_words(name: &str, bytes: u64, info: &Info) -> String {
+fn describe_info(name: &str, bytes: u64, info: &Info) -> String {
     let probe = &info.probe;
     let mut lines = vec![format!("{name} ({}, {})", probe.format, size(bytes))];
     let megapixels = f64::from(probe.width) * f64::from(probe.height) / 1_000_000.0;
@@ -101,27 +103,27 @@ fn in_words(name: &str, bytes: u64, info: &Info) -> String {
         probe.width,
         probe.height,
         if megapixels >= 0.1 { format!("{megapixels:.1} megapixels, ") } else { String::new() },
-        aspect(probe.width, probe.height)
+        describe_aspect(probe.width, probe.height)
     ));
-    lines.extend(info.animation.as_ref().map(motion));
+    lines.extend(info.animation.as_ref().map(describe_animation));
     match &info.pixels {
-        Some(look) => lines.extend(looks(look)),
+        Some(pixels) => lines.extend(describe_pixels(pixels)),
         None => lines.push(format!(
             "Colours, sharpness and exposure: not known, because {} pictures cannot be opened here.",
             probe.format
         )),
     }
-    lines.extend(info.camera.iter().flat_map(shot));
+    lines.extend(info.camera.iter().flat_map(describe_camera));
     lines.join("\n")
 }
 
-fn motion(motion: &AnimationInfo) -> String {
+fn describe_animation(motion: &AnimationInfo) -> String {
     let seconds = motion.milliseconds as f64 / 1000.0;
     format!("Animated: {} frames, {seconds:.1} s", motion.frames)
 }
 
-/// "3:2" where a common ratio is meant, the number otherwise.
-fn aspect(width: u32, height: u32) -> String {
+/// A common ratio by its name, such as "3:2"; any other as a number.
+fn describe_aspect(width: u32, height: u32) -> String {
     const COMMON: [(u32, u32); 9] =
         [(1, 1), (5, 4), (4, 3), (3, 2), (16, 10), (16, 9), (2, 1), (21, 9), (3, 1)];
     let (long, short) = (f64::from(width.max(height)), f64::from(width.min(height).max(1)));
@@ -142,17 +144,17 @@ fn aspect(width: u32, height: u32) -> String {
     }
 }
 
-fn looks(look: &PixelInfo) -> Vec<String> {
+fn describe_pixels(pixels: &PixelInfo) -> Vec<String> {
     let mut kind = vec![
-        if look.gray { "gray" } else { "colour" }.to_owned(),
-        format!("{} bits per channel", look.depth),
+        if pixels.gray { "gray" } else { "colour" }.to_owned(),
+        format!("{} bits per channel", pixels.depth),
     ];
-    if look.transparent {
+    if pixels.transparent {
         kind.push("partly transparent".to_owned());
     }
-    kind.extend(look.profile.as_ref().map(|name| format!("colour profile {name:?}")));
+    kind.extend(pixels.profile.as_ref().map(|name| format!("colour profile {name:?}")));
     let mut lines = vec![format!("Pixels: {}", kind.join(", "))];
-    let colors: Vec<_> = look
+    let colors: Vec<_> = pixels
         .palette
         .iter()
         .map(|color| format!("{} {} {:.0}%", color.name, color.color, color.share * 100.0))
@@ -162,22 +164,22 @@ fn looks(look: &PixelInfo) -> Vec<String> {
     }
     lines.push(format!(
         "Sharpness: {}",
-        match look.sharpness {
+        match pixels.sharpness {
             Some(Sharpness::Sharp) => "sharp",
             Some(Sharpness::SlightlySoft) => "slightly soft",
             Some(Sharpness::Blurred) => "blurred",
             None => "too plain to tell",
         }
     ));
-    lines.push(format!("Exposure: {}", exposure(look)));
+    lines.push(format!("Exposure: {}", describe_exposure(pixels)));
     lines
 }
 
-fn exposure(look: &PixelInfo) -> String {
-    let light = &look.exposure;
+fn describe_exposure(pixels: &PixelInfo) -> String {
+    let light = &pixels.exposure;
     let verdict = match light.verdict {
-        Brightness::Underexposed if look.photo => "underexposed",
-        Brightness::Overexposed if look.photo => "overexposed",
+        Brightness::Underexposed if pixels.photo => "underexposed",
+        Brightness::Overexposed if pixels.photo => "overexposed",
         Brightness::Underexposed | Brightness::Dark => "dark",
         Brightness::Overexposed | Brightness::Bright => "bright",
         Brightness::Balanced => "balanced",
@@ -191,22 +193,22 @@ fn exposure(look: &PixelInfo) -> String {
     parts.join(", ")
 }
 
-fn shot(shot: &CameraInfo) -> Vec<String> {
-    let told = [
-        ("Camera", shot.camera.as_deref()),
-        ("Lens", shot.lens.as_deref()),
-        ("Taken", shot.taken.as_deref()),
-        ("Settings", shot.exposure.as_deref()),
-        ("Software", shot.software.as_deref()),
+fn describe_camera(camera: &CameraInfo) -> Vec<String> {
+    let facts = [
+        ("Camera", camera.camera.as_deref()),
+        ("Lens", camera.lens.as_deref()),
+        ("Taken", camera.taken.as_deref()),
+        ("Settings", camera.exposure.as_deref()),
+        ("Software", camera.software.as_deref()),
     ];
-    let told = told.into_iter().filter_map(|(what, value)| Some(format!("{what}: {}", value?)));
-    let turned = shot.turned.map(|how| format!("Stored {how}; shown and edited upright"));
-    let position = shot.position.then(|| {
+    let facts = facts.into_iter().filter_map(|(what, value)| Some(format!("{what}: {}", value?)));
+    let turned = camera.turned.map(|how| format!("Stored {how}; shown and edited upright"));
+    let position = camera.position.then(|| {
         "Warning: the place where it was taken (GPS) is in this file. Edits drop it; convert_image removes it without \
          changing the picture."
             .to_owned()
     });
-    told.chain(turned).chain(position).collect()
+    facts.chain(turned).chain(position).collect()
 }
 
 #[cfg(test)]
@@ -222,7 +224,7 @@ mod tests {
             ((1920, 1080), "landscape 16:9"),
             ((20000, 2000), "landscape 10.00:1"),
         ] {
-            assert_eq!(aspect(size.0, size.1), name);
+            assert_eq!(describe_aspect(size.0, size.1), name);
         }
     }
 }

@@ -1,9 +1,9 @@
-//! A look at a picture: all of it or a part, with a grid if that is wanted. The result only says what is seen; the
-//! pixels are shown to the model beside it, and nothing is made or sent.
+//! `look_at_image`: shows the model a picture or a part of it, with a grid if asked for. The result is text only; the
+//! agent adds the pixels to the next request. Nothing is stored or sent.
 
 use super::{
     Tool, ToolContext, ToolError, ToolResult,
-    arguments::{self, object, refused},
+    arguments::{self, bad_argument, object},
     schema::{CORNERS, Corners, region_properties},
     wording,
 };
@@ -22,7 +22,7 @@ pub const NAME: &str = "look_at_image";
 
 pub(super) struct LookAtImage;
 
-/// What a call asks to see.
+/// The arguments of a call, validated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Look {
     pub id: AttachmentId,
@@ -30,8 +30,8 @@ pub struct Look {
     pub grid: bool,
 }
 
-/// The look that a call with these arguments, as the model wrote them, asked for; `None` if they were refused.
-pub fn look_of(arguments: &str) -> Option<Look> {
+/// Reads the arguments as the model wrote them; `None` if the call was bad_argument.
+pub fn parse_look(arguments: &str) -> Option<Look> {
     read(&serde_json::from_str(arguments).ok()?).ok()
 }
 
@@ -54,12 +54,12 @@ fn parameters() -> Value {
 
 fn read(arguments: &Value) -> Result<Look, ToolError> {
     #[derive(Deserialize)]
-    struct Arguments {
+    struct LookArguments {
         image: String,
         region: Option<Corners>,
         grid: Option<bool>,
     }
-    let asked: Arguments = arguments::read(&parameters(), arguments)?;
+    let asked: LookArguments = arguments::read(&parameters(), arguments)?;
     let id = arguments::id("image", &asked.image)?;
     let region = asked.region.map(|corners| corners.region("region")).transpose()?;
     Ok(Look { id, region, grid: asked.grid == Some(true) })
@@ -85,21 +85,22 @@ impl Tool for LookAtImage {
             let look = read(&arguments)?;
             let file = context.renderer.attachments.find(&context.scope, look.id).await?;
             let (Some(width), Some(height)) = (file.width, file.height) else {
-                return Err(refused(unseen(&file)));
+                return Err(bad_argument(why_unseen(&file)));
             };
             let view = View { longest: MAX_LOOK_SIDE, region: look.region, grid: look.grid };
-            // Made here already, so that what cannot be opened is told now; the prompt then finds it made.
+            // Rendered now, so that a file that cannot be opened is reported in this result. The prompt takes the view
+            // from the cache.
             context.renderer.view(&file, &view).await.map_err(|error| match error {
-                RenderError::Imaging(ImagingError::NotEditableYet { .. }) => refused(unseen(&file)),
+                RenderError::Imaging(ImagingError::NotEditableYet { .. }) => bad_argument(why_unseen(&file)),
                 other => other.into(),
             })?;
-            Ok(ToolResult::says(in_words(&file, (width, height), &look)))
+            Ok(ToolResult::text_only(describe(&file, (width, height), &look)))
         }
         .boxed()
     }
 }
 
-fn unseen(file: &Attachment) -> String {
+fn why_unseen(file: &Attachment) -> String {
     let (name, kind) = (&file.filename, wording::with_article(&file.mime_type));
     if file.is_image() {
         return format!(
@@ -112,7 +113,7 @@ fn unseen(file: &Attachment) -> String {
     )
 }
 
-fn in_words(file: &Attachment, (width, height): (i64, i64), look: &Look) -> String {
+fn describe(file: &Attachment, (width, height): (i64, i64), look: &Look) -> String {
     let part = match look.region {
         Some(r) => format!(
             "the part from {} to {} across and {} to {} down",

@@ -1,20 +1,20 @@
-//! What the fonts cannot write is said, never drawn as a box and never dropped in silence.
+//! Reports characters that no font has a glyph for. They are left out of the drawing, never drawn as a box.
 
-use super::{ToolError, arguments::refused, wording};
+use super::{ToolError, arguments::bad_argument, wording};
 use imaging::Fonts;
 
-const MOST_SHOWN: usize = 60;
+const MAX_QUOTED_CHARS: usize = 60;
 
-/// A sentence for the result if parts of these texts cannot be written. A text of which nothing can be is refused.
+/// A sentence for the result if characters of these texts are missing. Refuses a text without any known character.
 pub(super) fn note(fonts: &Fonts, texts: &[String]) -> Result<Option<String>, ToolError> {
     let mut left_out: Vec<String> = Vec::new();
     for text in texts {
         let missing = fonts.missing(text);
         if !missing.is_empty() && fonts.writable(text).trim().is_empty() {
-            return Err(refused(format!(
+            return Err(bad_argument(format!(
                 "The text {:?} cannot be written: the available fonts have none of its characters. Use other \
                  words, or tell the person that a font can be added with images.fonts.",
-                wording::shortened(text, MOST_SHOWN)
+                wording::shortened(text, MAX_QUOTED_CHARS)
             )));
         }
         left_out
@@ -24,7 +24,7 @@ pub(super) fn note(fonts: &Fonts, texts: &[String]) -> Result<Option<String>, To
         format!(
             "These characters have no glyph in the available fonts and were left out: {}. A person can add a font \
              with images.fonts.",
-            wording::shortened(&left_out.join(" "), MOST_SHOWN)
+            wording::shortened(&left_out.join(" "), MAX_QUOTED_CHARS)
         )
     }))
 }

@@ -1,4 +1,4 @@
-//! Tools: what the agent can do. A tool gets a `Scope` and can touch nothing outside it. Its outputs become part of the
+//! Tools that the agent can call. A tool gets a `Scope` and can touch nothing outside it. Its outputs become part of the
 //! conversation when the agent stores its result.
 
 mod arguments;
@@ -23,7 +23,7 @@ mod usage_log;
 mod wording;
 
 pub use edits::read_recipe;
-pub use generate_image::{GENERATIVE, Generated};
+pub use generate_image::{GENERATIVE_TOOLS, Generated};
 pub use registry::{Called, Registry};
 pub use usage_log::UsageLog;
 
@@ -45,7 +45,7 @@ pub struct ToolContext {
     pub scope: Scope,
     pub renderer: Renderer,
     pub pixels: Arc<TurnPixels>,
-    /// What services charge for this call.
+    /// What services charged during this call.
     pub usage: UsageLog,
 }
 
@@ -97,7 +97,7 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    pub fn says(text: impl Into<String>) -> Self {
+    pub fn text_only(text: impl Into<String>) -> Self {
         Self { text: text.into(), outputs: Vec::new() }
     }
 
@@ -118,8 +118,9 @@ pub enum ToolError {
     Attachment(#[from] AttachmentError),
     #[error(transparent)]
     Imaging(#[from] imaging::ImagingError),
+    /// The call was right, but did not work. The text tells the model what to do instead.
     #[error("{0}")]
-    Trouble(String),
+    Failed(String),
 }
 
 impl From<imaging::TooLarge> for ToolError {
@@ -133,7 +134,7 @@ impl From<RenderError> for ToolError {
         match error {
             RenderError::Attachment(error) => Self::Attachment(error),
             RenderError::Imaging(error) => Self::Imaging(error),
-            other => Self::Trouble(other.to_string()),
+            other => Self::Failed(other.to_string()),
         }
     }
 }
@@ -145,7 +146,7 @@ impl ToolError {
     }
 
     /// What the model reads. Internal details go to the log instead.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         match self {
             Self::Attachment(AttachmentError::Unknown(id)) => format!(
                 "There is no attachment {id} in this conversation. Use an id exactly as a marker shows it, or ask \
@@ -158,13 +159,13 @@ impl ToolError {
                 tracing::warn!(%error, op = "run_tool", "attachments unavailable");
                 "Files cannot be reached just now. Try again in a moment.".to_owned()
             }
-            other => sentence(&other.to_string()),
+            other => with_full_stop(&other.to_string()),
         }
     }
 }
 
-/// Ends the text with a full stop: some errors are phrased to be quoted inside a sentence.
-fn sentence(text: &str) -> String {
+/// Some errors are phrased to be quoted inside a sentence and have no full stop.
+fn with_full_stop(text: &str) -> String {
     if text.ends_with(['.', '?', '!']) { text.to_owned() } else { format!("{text}.") }
 }
 

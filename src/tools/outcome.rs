@@ -15,36 +15,38 @@ pub(super) struct Failure {
 
 impl Failure {
     pub(super) fn of(file: &Attachment, error: &ToolError) -> Self {
-        Self::says(file, error.told())
+        Self::with_reason(file, error.describe())
     }
 
-    pub(super) fn says(file: &Attachment, why: String) -> Self {
+    pub(super) fn with_reason(file: &Attachment, why: String) -> Self {
         Self { filename: Some(file.filename.clone()), why }
     }
 
-    /// Of something that is no file yet.
-    pub(super) fn plain(why: String) -> Self {
+    /// A failure before there was a file.
+    pub(super) fn without_file(why: String) -> Self {
         Self { filename: None, why }
     }
 
     pub(super) fn unknown(id: AttachmentId) -> Self {
-        Self { filename: None, why: ToolError::from(AttachmentError::Unknown(id)).told() }
+        Self { filename: None, why: ToolError::from(AttachmentError::Unknown(id)).describe() }
     }
 
-    /// The name, unless the reason tells it already.
+    /// The name, unless the reason contains it already.
     fn name(&self) -> Option<&str> {
         let name = self.filename.as_deref();
         name.filter(|name| !self.why.contains(name))
     }
 
-    pub(super) fn alone(&self) -> String {
+    /// For a call with one image.
+    pub(super) fn describe(&self) -> String {
         match self.name() {
             Some(name) => format!("{name}: {}", self.why),
             None => self.why.clone(),
         }
     }
 
-    pub(super) fn at(&self, position: usize) -> String {
+    /// For a call with several images; positions count from 1.
+    pub(super) fn describe_at(&self, position: usize) -> String {
         match self.name() {
             Some(name) => format!("Image {position} ({name}) failed: {}", self.why),
             None => format!("Image {position} failed: {}", self.why),
@@ -52,7 +54,7 @@ impl Failure {
     }
 }
 
-/// `done` is how the text starts: "Cropped" gives "Cropped 2 images."
+/// Joins the outcomes of a call. `done` is how the text starts: "Cropped" gives "Cropped 2 images."
 pub(super) fn gather(done: &str, outcomes: Vec<Result<Output, Failure>>) -> Result<ToolResult, ToolError> {
     let all = outcomes.len();
     let mut outputs = Vec::new();
@@ -66,18 +68,18 @@ pub(super) fn gather(done: &str, outcomes: Vec<Result<Output, Failure>>) -> Resu
     if outputs.is_empty()
         && let [(_, only)] = failures.as_slice()
     {
-        return Err(ToolError::Trouble(only.alone()));
+        return Err(ToolError::Failed(only.describe()));
     }
-    let told: Vec<_> = failures.iter().map(|(position, failure)| failure.at(*position)).collect();
+    let reasons: Vec<_> = failures.iter().map(|(position, failure)| failure.describe_at(*position)).collect();
     if outputs.is_empty() {
-        return Err(ToolError::Trouble(told.join("\n")));
+        return Err(ToolError::Failed(reasons.join("\n")));
     }
     let mut text = if failures.is_empty() {
         format!("{done} {}.", wording::count(all, "image"))
     } else {
         format!("{done} {} of {all} images.", outputs.len())
     };
-    for line in told {
+    for line in reasons {
         text.push('\n');
         text.push_str(&line);
     }

@@ -1,6 +1,6 @@
-//! Bytes to text: UTF-8, UTF-16 and Latin-1, or the honest answer that it is no text.
+//! Decodes bytes as UTF-8, UTF-16 or Latin-1, and detects bytes that are not text.
 
-/// Types other than `text/…` that are text all the same, or may turn out to be.
+/// Types other than `text/…` whose files are, or may be, text.
 const MAYBE_TEXT: [&str; 9] = [
     "application/json",
     "application/yaml",
@@ -13,17 +13,18 @@ const MAYBE_TEXT: [&str; 9] = [
     "application/octet-stream",
 ];
 
-/// What Windows puts where Latin-1 has only control characters; the five gaps stay unreadable.
+/// Windows-1252 from 0x80 to 0x9F, where Latin-1 has control characters. Five codes are not assigned.
 const WINDOWS_1252: [char; 32] = [
     '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}',
     '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
 ];
 
-/// Whether a file of this type is worth reading as text.
+/// False for types whose files are never text.
 pub(super) fn may_be_text(mime_type: &str) -> bool {
     mime_type.starts_with("text/") || MAYBE_TEXT.contains(&mime_type)
 }
 
+/// `None` if the bytes are not text.
 pub(super) fn decode(bytes: &[u8]) -> Option<String> {
     let text = match bytes {
         [0xEF, 0xBB, 0xBF, rest @ ..] => std::str::from_utf8(rest).ok()?.to_owned(),
@@ -31,18 +32,18 @@ pub(super) fn decode(bytes: &[u8]) -> Option<String> {
         [0xFE, 0xFF, rest @ ..] => utf16(rest, u16::from_be_bytes)?,
         _ => match std::str::from_utf8(bytes) {
             Ok(text) if !text.contains('\0') => text.to_owned(),
-            _ => unmarked(bytes)?,
+            _ => decode_without_mark(bytes)?,
         },
     };
     is_readable(&text).then_some(text)
 }
 
-/// UTF-16 without a mark shows itself by the zeros of its ASCII; whatever has no zeros is taken for Latin-1.
-fn unmarked(bytes: &[u8]) -> Option<String> {
+/// Every second byte of ASCII in UTF-16 is zero. Bytes without any zero are read as Latin-1.
+fn decode_without_mark(bytes: &[u8]) -> Option<String> {
     let zeros = |from: usize| bytes.iter().skip(from).step_by(2).filter(|byte| **byte == 0).count();
     let (even, odd) = (zeros(0), zeros(1));
     if even + odd == 0 {
-        return Some(bytes.iter().map(|byte| latin(*byte)).collect());
+        return Some(bytes.iter().map(|byte| latin1(*byte)).collect());
     }
     let many = bytes.len() / 4;
     if odd > many && even <= odd / 16 {
@@ -61,14 +62,14 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Option<String> {
     char::decode_utf16(pairs.iter().map(|pair| unit(*pair))).collect::<Result<_, _>>().ok()
 }
 
-fn latin(byte: u8) -> char {
+fn latin1(byte: u8) -> char {
     match byte {
         0x80..=0x9F => WINDOWS_1252[usize::from(byte - 0x80)],
         other => char::from(other),
     }
 }
 
-/// Text has no control characters but those that lay it out; a stray one in a long log is forgiven.
+/// Text has no control characters except white space and escapes; a few in a long log are accepted.
 fn is_readable(text: &str) -> bool {
     let layout = |c: char| matches!(c, '\n' | '\r' | '\t' | '\u{c}' | '\u{1b}');
     let odd = text.chars().filter(|c| c.is_control() && !layout(*c)).count();

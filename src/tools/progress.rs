@@ -55,7 +55,7 @@ mod tests {
     use serde_json::json;
 
     fn doing(calls: &[ToolCall]) -> String {
-        Registry::new().with_painter(&image_service()).describe_progress(calls)
+        Registry::new().with_image_generator(&image_service()).describe_progress(calls)
     }
 
     fn call(name: &str, arguments: impl ToString) -> ToolCall {
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn every_tool_has_a_phrase_without_internal_names() {
-        for name in Registry::new().with_painter(&image_service()).names() {
+        for name in Registry::new().with_image_generator(&image_service()).names() {
             let words = doing(&[on(name, 2)]);
             assert_ne!(words, "working…", "{name}");
             assert!(!words.contains('_') && !words.contains("5f0f0c7b"), "{words}");

@@ -1,8 +1,8 @@
-//! `read_text_attachment`: some lines of a text file, numbered and fenced, never more than a model can take in.
+//! `read_text_attachment`: some lines of a text file, numbered, fenced and bounded.
 
 use super::{
     Tool, ToolContext, ToolError, ToolResult,
-    arguments::{self, object, refused},
+    arguments::{self, bad_argument, object},
     plain_text, wording,
 };
 use crate::{
@@ -14,27 +14,27 @@ use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-const LINES: usize = 200;
-const MOST_LINES: usize = 1_000;
-const MOST_CHARACTERS: usize = 16_000;
-/// A matching line longer than this shows only the neighbourhood of its match.
-const LONGEST_MATCH: usize = 400;
-const LONGEST_PATTERN: u64 = 300;
-/// Of the compiled pattern, and of what matching it may keep in memory.
-const REGEX_BYTES: usize = 1 << 20;
+const DEFAULT_LINES: usize = 200;
+const MAX_LINES: usize = 1_000;
+const MAX_RESULT_CHARS: usize = 16_000;
+/// A longer line is cut to the surroundings of its match.
+const MAX_MATCH_CHARS: usize = 400;
+const MAX_PATTERN_CHARS: u64 = 300;
+/// Memory of the compiled pattern, and of matching it.
+const MAX_REGEX_BYTES: usize = 1 << 20;
 
 pub(super) struct ReadTextAttachment;
 
 #[derive(Deserialize)]
-struct Arguments {
+struct ReadTextArguments {
     attachment_id: String,
     grep: Option<String>,
     offset: Option<f64>,
     limit: Option<f64>,
 }
 
-/// Which lines are wanted.
-struct Wish {
+/// Which lines to return.
+struct LineSelection {
     grep: Option<Regex>,
     offset: usize,
     limit: usize,
@@ -52,7 +52,7 @@ impl Tool for ReadTextAttachment {
                     "grep": {
                         "type": "string",
                         "minLength": 1,
-                        "maxLength": LONGEST_PATTERN,
+                        "maxLength": MAX_PATTERN_CHARS,
                         "description": "Only lines that match this regular expression, upper and lower case alike.",
                     },
                     "offset": {
@@ -65,8 +65,8 @@ impl Tool for ReadTextAttachment {
                     "limit": {
                         "type": "integer",
                         "minimum": 1,
-                        "maximum": MOST_LINES,
-                        "default": LINES,
+                        "maximum": MAX_LINES,
+                        "default": DEFAULT_LINES,
                         "description": "How many lines to return at most; about 16,000 characters in all.",
                     },
                 }),
@@ -81,12 +81,12 @@ impl Tool for ReadTextAttachment {
         arguments: Value,
     ) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
         async move {
-            let asked: Arguments = arguments::read(&self.spec().parameters, &arguments)?;
+            let asked: ReadTextArguments = arguments::read(&self.spec().parameters, &arguments)?;
             let id = arguments::id("attachment_id", &asked.attachment_id)?;
-            let wish = Wish {
-                grep: asked.grep.as_deref().map(pattern).transpose()?,
+            let selection = LineSelection {
+                grep: asked.grep.as_deref().map(compile_pattern).transpose()?,
                 offset: asked.offset.map_or(0, |offset| offset as usize),
-                limit: asked.limit.map_or(LINES, |limit| limit as usize),
+                limit: asked.limit.map_or(DEFAULT_LINES, |limit| limit as usize),
             };
             let file = context.renderer.attachments.find(&context.scope, id).await?;
             if !plain_text::may_be_text(&file.mime_type) {
@@ -94,10 +94,10 @@ impl Tool for ReadTextAttachment {
             }
             let bytes = context.bytes(&file).await?;
             let memory = bytes.len() as u64 * 3;
-            let read = move || plain_text::decode(&bytes).map(|text| wish.page(&text));
-            let page = context.pool().run(memory, read).await?;
-            let page = page.ok_or_else(|| no_text(&file))??;
-            Ok(ToolResult::says(format!("{}: {page}", file.filename)))
+            let read = move || plain_text::decode(&bytes).map(|text| selection.select(&text));
+            let lines = context.pool().run(memory, read).await?;
+            let lines = lines.ok_or_else(|| no_text(&file))??;
+            Ok(ToolResult::text_only(format!("{}: {lines}", file.filename)))
         }
         .boxed()
     }
@@ -105,51 +105,51 @@ impl Tool for ReadTextAttachment {
 
 fn no_text(file: &Attachment) -> ToolError {
     let kind = wording::with_article(&file.mime_type);
-    refused(format!("{} is {kind} file, not text: it cannot be read line by line.", file.filename))
+    bad_argument(format!("{} is {kind} file, not text: it cannot be read line by line.", file.filename))
 }
 
-fn pattern(grep: &str) -> Result<Regex, ToolError> {
+fn compile_pattern(grep: &str) -> Result<Regex, ToolError> {
     RegexBuilder::new(grep)
         .case_insensitive(true)
-        .size_limit(REGEX_BYTES)
-        .dfa_size_limit(REGEX_BYTES)
+        .size_limit(MAX_REGEX_BYTES)
+        .dfa_size_limit(MAX_REGEX_BYTES)
         .build()
         .map_err(|error| {
             let why = match &error {
                 regex::Error::CompiledTooBig(_) => "it is too large; repeat less".to_owned(),
                 other => {
-                    let told = other.to_string();
-                    let last = told.lines().last().unwrap_or_default();
+                    let message = other.to_string();
+                    let last = message.lines().last().unwrap_or_default();
                     last.trim_start_matches("error: ").to_owned()
                 }
             };
-            refused(format!(
+            bad_argument(format!(
                 "grep {grep:?} is not a regular expression that works here: {why}. To find characters such as ( [ * + \
                  ? . themselves, write a backslash before each."
             ))
         })
 }
 
-impl Wish {
-    fn page(&self, text: &str) -> Result<String, ToolError> {
+impl LineSelection {
+    fn select(&self, text: &str) -> Result<String, ToolError> {
         let total = text.lines().count();
         let whole = wording::count(total, "line");
         let numbered = text.lines().enumerate().map(|(index, line)| (index + 1, line));
         let Some(grep) = &self.grep else {
-            return self.cut(numbered, "lines", total, "");
+            return self.number_and_fence(numbered, "lines", total, "");
         };
         let matching: Vec<_> = numbered
-            .filter_map(|(number, line)| Some((number, around(line, grep.find(line)?.range()))))
+            .filter_map(|(number, line)| Some((number, cut_around(line, grep.find(line)?.range()))))
             .collect();
         if matching.is_empty() {
             return Ok(format!("none of its {whole} matches {:?}.", grep.as_str()));
         }
         let lines = matching.iter().map(|(number, line)| (*number, line.as_str()));
-        self.cut(lines, "matching lines", matching.len(), &format!(" (the file has {whole})"))
+        self.number_and_fence(lines, "matching lines", matching.len(), &format!(" (the file has {whole})"))
     }
 
-    /// The wanted part of these lines, up to the size of an answer, and how to read on.
-    fn cut<'a>(
+    /// The selected lines, up to `MAX_RESULT_CHARS`, and the offset of the next ones.
+    fn number_and_fence<'a>(
         &self,
         lines: impl Iterator<Item = (usize, &'a str)>,
         what: &str,
@@ -157,14 +157,14 @@ impl Wish {
         note: &str,
     ) -> Result<String, ToolError> {
         if self.offset >= all {
-            return Err(refused(format!(
+            return Err(bad_argument(format!(
                 "offset is {}, but there are only {all} {what}{note}. Use an offset from 0 to {}.",
                 self.offset,
                 all.saturating_sub(1)
             )));
         }
         let mut shown: Vec<String> = Vec::new();
-        let mut left = MOST_CHARACTERS;
+        let mut left = MAX_RESULT_CHARS;
         for (number, line) in lines.skip(self.offset).take(self.limit) {
             let line = format!("{number}: {line}");
             let length = line.chars().count() + 1;
@@ -183,14 +183,14 @@ impl Wish {
     }
 }
 
-/// A long line around the match in it.
-fn around(line: &str, found: std::ops::Range<usize>) -> String {
-    if line.chars().count() <= LONGEST_MATCH {
+/// Cuts a long line to the surroundings of the match.
+fn cut_around(line: &str, found: std::ops::Range<usize>) -> String {
+    if line.chars().count() <= MAX_MATCH_CHARS {
         return line.to_owned();
     }
     let before = line[..found.start].chars().count();
-    let skipped = before.saturating_sub(LONGEST_MATCH / 4);
+    let skipped = before.saturating_sub(MAX_MATCH_CHARS / 4);
     let rest: String = line.chars().skip(skipped).collect();
     let start = if skipped > 0 { "…" } else { "" };
-    format!("{start}{}", wording::shortened(&rest, LONGEST_MATCH))
+    format!("{start}{}", wording::shortened(&rest, MAX_MATCH_CHARS))
 }

@@ -1,4 +1,4 @@
-//! All tools by name, and the one way to call them. Every call gives a result that the model can act on, also after a
+//! All tools by name, and the only way to call them. Every call gives a result that the model can act on, also after a
 //! time-out or a panic.
 
 use super::{
@@ -24,7 +24,7 @@ pub struct Called {
     pub text: String,
     pub outputs: Vec<Output>,
     pub failed: bool,
-    /// What services charged on the way, whether or not the call succeeded.
+    /// What services charged, whether or not the call succeeded.
     pub usage: Vec<Usage>,
 }
 
@@ -42,8 +42,8 @@ impl Registry {
     }
 
     /// Adds the tools that need an image generation service.
-    pub fn with_painter(mut self, painter: &Arc<ImageGenerator>) -> Self {
-        self.tools.extend(generate_image::tools(painter));
+    pub fn with_image_generator(mut self, generator: &Arc<ImageGenerator>) -> Self {
+        self.tools.extend(generate_image::tools(generator));
         self
     }
 
@@ -80,10 +80,10 @@ impl Registry {
     ) -> Called {
         let context = ToolContext { usage: UsageLog::default(), ..context.clone() };
         let result = match self.find(name) {
-            Ok(tool) => match read(arguments) {
+            Ok(tool) => match parse(arguments) {
                 Ok(arguments) => {
                     let timeout = tool.timeout().map_or(timeout, |own| own.max(timeout));
-                    attempt(tool, &context, arguments, name, timeout).await
+                    run(tool, &context, arguments, name, timeout).await
                 }
                 Err(error) => Err(error),
             },
@@ -93,7 +93,7 @@ impl Registry {
         match result {
             Ok(result) => Called { text: result.rendered(), outputs: result.outputs, failed: false, usage },
             Err(error) => {
-                let text = format!("Error: {}", error.told());
+                let text = format!("Error: {}", error.describe());
                 Called { text, outputs: Vec::new(), failed: true, usage }
             }
         }
@@ -115,7 +115,7 @@ impl Registry {
     }
 }
 
-fn read(arguments: &str) -> Result<Value, ToolError> {
+fn parse(arguments: &str) -> Result<Value, ToolError> {
     let text = arguments.trim();
     if text.is_empty() {
         return Ok(Value::Object(Default::default()));
@@ -133,28 +133,30 @@ fn read(arguments: &str) -> Result<Value, ToolError> {
     }
 }
 
-async fn attempt(
+/// Runs the tool with a time-out, and turns a panic into an error.
+async fn run(
     tool: &dyn Tool,
     context: &ToolContext,
     arguments: Value,
     name: &str,
     timeout: Duration,
 ) -> Result<ToolResult, ToolError> {
-    let run = AssertUnwindSafe(async { tool.run(context, arguments).await }).catch_unwind();
-    match tokio::time::timeout(timeout, run).await {
+    let running = AssertUnwindSafe(async { tool.run(context, arguments).await }).catch_unwind();
+    match tokio::time::timeout(timeout, running).await {
         Ok(Ok(result)) => result,
         Ok(Err(panic)) => {
             let detail = panic
                 .downcast_ref::<String>()
                 .map(String::as_str)
                 .or_else(|| panic.downcast_ref::<&str>().copied());
-            tracing::error!(op = "run_tool", tool = name, detail, "a tool panicked");
-            Err(ToolError::Trouble(format!(
+
+            tracing::error!(op = "run_tool", tool = name, detail, "tool panicked");
+            Err(ToolError::Failed(format!(
                 "{name} broke off: a fault on our side, not of the arguments. Try another way, or say that it did \
                  not work."
             )))
         }
-        Err(_) => Err(ToolError::Trouble(format!(
+        Err(_) => Err(ToolError::Failed(format!(
             "{name} took longer than {timeout:?} and was given up. Try it with fewer or smaller files."
         ))),
     }

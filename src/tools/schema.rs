@@ -2,7 +2,7 @@
 
 use super::{
     ToolError,
-    arguments::{id_list, refused},
+    arguments::{bad_argument, id_list},
 };
 use imaging::{Color, Region, RegionError};
 use serde::Deserialize;
@@ -28,7 +28,7 @@ pub(super) fn color(default: &str) -> Value {
 
 /// The color named by the call; `None` if it names none.
 pub(super) fn read_color(at: &str, text: Option<&str>) -> Result<Option<Color>, ToolError> {
-    text.map(Color::parse).transpose().map_err(|error| refused(format!("{at}: {error}")))
+    text.map(Color::parse).transpose().map_err(|error| bad_argument(format!("{at}: {error}")))
 }
 
 pub(super) const CORNERS: [&str; 4] = ["left", "top", "right", "bottom"];
@@ -44,6 +44,6 @@ pub(super) struct Corners {
 impl Corners {
     pub(super) fn region(&self, at: &str) -> Result<Region, ToolError> {
         Region::new(self.left, self.top, self.right, self.bottom)
-            .map_err(|error: RegionError| refused(format!("{at}: {error}")))
+            .map_err(|error: RegionError| bad_argument(format!("{at}: {error}")))
     }
 }

@@ -1,4 +1,4 @@
-//! The images a call names: found within the scope, checked against the limits, loaded.
+//! Finds the images that a call names within the scope, checks them against the limits, and loads them.
 
 use super::{ToolContext, ToolError, outcome::Failure, wording};
 use crate::{
@@ -52,6 +52,7 @@ pub(super) async fn load_image(
     }
 }
 
+/// A width or height of an attachment row, as pixels.
 pub(super) fn side(side: Option<i64>) -> u32 {
     u32::try_from(side.unwrap_or_default()).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! What services charged during one tool call, so that it counts against the budget even if the call fails.
+//! What services charged during one tool call. It counts against the budget even if the call fails.
 
 use crate::providers::Usage;
 use std::sync::{Arc, Mutex, PoisonError};

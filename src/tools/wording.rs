@@ -1,4 +1,4 @@
-//! Small pieces of the sentences that tools say. No tool logic.
+//! Pieces of sentences that several tools use in their results.
 
 /// "1 image", "3 images".
 pub(super) fn count(number: usize, thing: &str) -> String {
@@ -12,15 +12,15 @@ pub(super) fn with_article(words: &str) -> String {
     format!("{article} {words}")
 }
 
-/// At most so many characters, with an ellipsis where something is missing.
-pub(super) fn shortened(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
+/// Cuts the text to `max_chars` characters and marks the cut with an ellipsis.
+pub(super) fn shortened(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
 }
 
-/// The word that was probably meant: the one it is a part of, or the one few typos away.
+/// The known word that contains this one, is contained in it, or differs by a few letters.
 pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word: String = word.to_lowercase().chars().take(64).collect();
     let part_of = |name: &str| word.len() > 2 && (name.contains(word.as_str()) || word.contains(name));

@@ -1,4 +1,4 @@
-//! Several images shown one after the other.
+//! `animate_images`: one animation from several images.
 
 use super::{
     execute::{CombinePlan, Combined, CombinedFile},
@@ -8,7 +8,7 @@ use crate::{
     providers::ToolSpec,
     tools::{
         ToolError,
-        arguments::{self, object, refused},
+        arguments::{self, bad_argument, object},
         wording,
     },
 };
@@ -16,7 +16,7 @@ use imaging::{self, Animation, AnimationFormat, Color};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-const MOST_IMAGES: u64 = 50;
+const MAX_ANIMATION_IMAGES: u64 = 50;
 
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
@@ -26,7 +26,7 @@ pub(super) fn spec() -> ToolSpec {
                       first image; others are fitted into it.",
         parameters: object(
             json!({
-                "images": images(2, MOST_IMAGES, "Attachment ids of the images, in the order to show them."),
+                "images": images(2, MAX_ANIMATION_IMAGES, "Attachment ids of the images, in the order to show them."),
                 "format": {
                     "type": "string",
                     "enum": ["gif", "webp"],
@@ -62,7 +62,7 @@ pub(super) fn spec() -> ToolSpec {
 
 pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<CombinePlan, ToolError> {
     #[derive(Deserialize)]
-    struct Arguments {
+    struct AnimateArguments {
         images: Vec<String>,
         #[serde(default)]
         format: AnimationFormat,
@@ -72,7 +72,7 @@ pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<CombinePlan, To
         size: Option<f64>,
         background: Option<String>,
     }
-    let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
+    let asked: AnimateArguments = arguments::read(&spec.parameters, arguments)?;
     let background = asked.background.as_deref().map(Color::parse).transpose();
     let milliseconds = |seconds: f64| (seconds * 1000.0).round() as u32;
     let seconds = asked.seconds_per_image.unwrap_or(0.5);
@@ -82,14 +82,14 @@ pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<CombinePlan, To
         crossfade: milliseconds(asked.crossfade.unwrap_or(0.0)),
         forever: asked.r#loop.unwrap_or(true),
         longest: asked.size.unwrap_or(800.0) as u32,
-        background: background.map_err(|error| refused(format!("background: {error}")))?,
+        background: background.map_err(|error| bad_argument(format!("background: {error}")))?,
     };
     Ok(CombinePlan {
         writes: Vec::new(),
         images: asked.images,
         thing: "An animation",
         min_images: 2,
-        // Some frames are held at a time: before, after, what is on the screen, and those a fade starts from.
+        // Up to four frames are in memory: the previous, the next, the canvas and the start of a crossfade.
         pixels: 4 * u64::from(animation.longest).pow(2),
         make: Box::new(move |sources, _, work| {
             let (width, height) = animation.frame(sources.size(0)?);

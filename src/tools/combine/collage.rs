@@ -1,4 +1,4 @@
-//! Several images on one canvas.
+//! `collage_images`: several images on one canvas.
 
 use super::{
     execute::{CombinePlan, Combined, CombinedFile},
@@ -8,7 +8,7 @@ use crate::{
     providers::ToolSpec,
     tools::{
         ToolError,
-        arguments::{self, object, refused},
+        arguments::{self, bad_argument, object},
         wording,
     },
 };
@@ -19,8 +19,8 @@ use imaging::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-const MOST_IMAGES: u64 = 20;
-const LONGEST_CAPTION: u64 = 80;
+const MAX_COLLAGE_IMAGES: u64 = 20;
+const MAX_CAPTION_CHARS: u64 = 80;
 
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
@@ -30,7 +30,7 @@ pub(super) fn spec() -> ToolSpec {
                       with a divider, or a contact sheet with captions.",
         parameters: object(
             json!({
-                "images": images(2, MOST_IMAGES, "Attachment ids of the images, in the order to show them."),
+                "images": images(2, MAX_COLLAGE_IMAGES, "Attachment ids of the images, in the order to show them."),
                 "layout": {
                     "type": "string",
                     "enum": ["grid", "row", "column", "before_after", "contact_sheet"],
@@ -40,7 +40,7 @@ pub(super) fn spec() -> ToolSpec {
                 "columns": {
                     "type": "integer",
                     "minimum": 1,
-                    "maximum": MOST_IMAGES,
+                    "maximum": MAX_COLLAGE_IMAGES,
                     "description": "Only for grid and contact_sheet: images per row, in cells of one size (a grid then \
                                     cuts images to its cells). Left out, what looks best and cuts nothing.",
                 },
@@ -63,9 +63,9 @@ pub(super) fn spec() -> ToolSpec {
                 },
                 "captions": {
                     "type": "array",
-                    "items": {"type": "string", "maxLength": LONGEST_CAPTION},
+                    "items": {"type": "string", "maxLength": MAX_CAPTION_CHARS},
                     "minItems": 1,
-                    "maxItems": MOST_IMAGES,
+                    "maxItems": MAX_COLLAGE_IMAGES,
                     "description": "One for each image, in the same order; \"\" for none.",
                 },
             }),
@@ -76,7 +76,7 @@ pub(super) fn spec() -> ToolSpec {
 
 pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<CombinePlan, ToolError> {
     #[derive(Deserialize)]
-    struct Arguments {
+    struct CollageArguments {
         images: Vec<String>,
         #[serde(default)]
         layout: CollageLayout,
@@ -86,31 +86,32 @@ pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<CombinePlan, To
         background: Option<String>,
         captions: Option<Vec<String>>,
     }
-    let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
+    let asked: CollageArguments = arguments::read(&spec.parameters, arguments)?;
     let number = asked.images.len();
     let layout = asked.layout;
     if layout == CollageLayout::BeforeAfter && number != 2 {
-        return Err(refused(format!(
+        return Err(bad_argument(format!(
             "images has {number} items, but layout before_after takes exactly 2: before, then after."
         )));
     }
     let takes_columns = matches!(layout, CollageLayout::Grid | CollageLayout::ContactSheet);
     if asked.columns.is_some() && !takes_columns {
-        return Err(refused(
+        return Err(bad_argument(
             "columns only goes with layout grid or contact_sheet. Leave it out, or change layout.",
         ));
     }
     if let Some(captions) = &asked.captions
         && captions.len() != number
     {
-        return Err(refused(format!(
+        return Err(bad_argument(format!(
             "captions has {}, but images has {number}. Give one caption for each image, in the same order, or \"\" for \
              none.",
             wording::count(captions.len(), "item"),
         )));
     }
     let background = asked.background.as_deref().map(CollageBackground::parse).transpose();
-    let background = background.map_err(|error| refused(format!("background: {error}")))?.unwrap_or_default();
+    let background =
+        background.map_err(|error| bad_argument(format!("background: {error}")))?.unwrap_or_default();
     let whole = |number: f64| number as u32;
     let collage = Collage {
         layout,

@@ -1,4 +1,4 @@
-//! Two images held against each other.
+//! `compare_images`: how similar two images are, and where they differ.
 
 use super::{
     execute::{CombinePlan, Combined, CombinedFile},
@@ -18,8 +18,8 @@ use imaging::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Two frames of at most 1600 by 1600, what differs between them, and the pictures that show it.
-const PIXELS: u64 = 8_000_000;
+/// Two frames of at most 1600 by 1600, the map of differences, and the pictures that show it.
+const COMPARISON_PIXELS: u64 = 8_000_000;
 
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
@@ -44,19 +44,19 @@ pub(super) fn spec() -> ToolSpec {
 
 pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<CombinePlan, ToolError> {
     #[derive(Deserialize)]
-    struct Arguments {
+    struct CompareArguments {
         images: Vec<String>,
         #[serde(default)]
         mode: CompareMode,
     }
-    let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
+    let asked: CompareArguments = arguments::read(&spec.parameters, arguments)?;
     let mode = asked.mode;
     Ok(CombinePlan {
         writes: Vec::new(),
         images: asked.images,
         thing: "A comparison",
         min_images: 2,
-        pixels: PIXELS,
+        pixels: COMPARISON_PIXELS,
         make: Box::new(move |sources, _, work| {
             let mut comparison = ops::compare(sources, mode, work)?;
             let pictures = [
@@ -71,13 +71,13 @@ pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<CombinePlan, To
                 }
             }
             let shown: Vec<_> = files.iter().map(|file| file.stem).collect();
-            let told = told(&comparison);
-            Ok(Combined { text: format!("{told}\nMade: {}.", shown.join(", ")), files })
+            let summary = describe(&comparison);
+            Ok(Combined { text: format!("{summary}\nMade: {}.", shown.join(", ")), files })
         }),
     })
 }
 
-fn told(comparison: &Comparison) -> String {
+fn describe(comparison: &Comparison) -> String {
     if comparison.identical {
         return "The images have identical pixels.".to_owned();
     }
@@ -87,7 +87,7 @@ fn told(comparison: &Comparison) -> String {
     } else {
         let share = percent(comparison.changed, true);
         text.push_str(&format!(" {share} of the pixels visibly changed"));
-        let regions: Vec<_> = comparison.regions.iter().map(shown).collect();
+        let regions: Vec<_> = comparison.regions.iter().map(describe_region).collect();
         if !regions.is_empty() {
             text.push_str(&format!(", mainly in {}", regions.join(", ")));
         }
@@ -102,7 +102,7 @@ fn told(comparison: &Comparison) -> String {
     text
 }
 
-/// Never 0% for something and never 100% for less than all: "1 of 10000" is a difference.
+/// Rounds down, and never to 0% if `something` differs: one changed pixel of 10000 is a difference.
 fn percent(share: f64, something: bool) -> String {
     let tenths = (share * 1000.0).floor();
     if something && tenths < 1.0 {
@@ -112,7 +112,7 @@ fn percent(share: f64, something: bool) -> String {
     format!("{:.1}%", tenths.min(most) / 10.0)
 }
 
-fn shown(region: &Region) -> String {
+fn describe_region(region: &Region) -> String {
     let (left, top, right, bottom) = (region.left(), region.top(), region.right(), region.bottom());
     format!("{{left: {left}, top: {top}, right: {right}, bottom: {bottom}}}")
 }

@@ -1,10 +1,11 @@
-//! Where a combination is executed: reads the arguments, finds and loads the files within the scope, runs the work on the
-//! render pool, and stores the result with all its parents. An image that cannot be used is left out and reported.
+//! Executes a combination: reads the arguments, finds and loads the files within the scope, runs the work on the render
+//! pool, and stores the result with all its parents. An image that cannot be used is left out and reported.
 
 use crate::{
     attachments::{NewFile, size},
     domain::{Attachment, AttachmentSource, Recipe},
     providers::ToolSpec,
+    rendering::RenderPool,
     tools::{
         Output, Tool, ToolContext, ToolError, ToolResult, arguments, missing_glyphs,
         outcome::Failure,
@@ -16,9 +17,6 @@ use bytes::Bytes;
 use futures::{FutureExt as _, future::BoxFuture};
 use imaging::{EditContext, Encoded, ImagingError, Limits, SourceError, Sources};
 use serde_json::Value;
-
-/// What the render pool counts per pixel. The loaded files count towards the memory too.
-const BYTES_PER_PIXEL: u64 = 12;
 
 type Make = dyn Fn(&Sources, &[NamedImage], &EditContext) -> Result<Combined, SourceError> + Send;
 
@@ -118,7 +116,7 @@ impl Tool for CombineTool {
                 return Err(too_few(plan.thing, plan.min_images, left_out));
             };
             files.retain(|(position, _)| left_out.iter().all(|(out, _)| out != position));
-            let recipe = recipe(spec.name, &arguments);
+            let recipe = arguments::to_recipe(spec.name, &arguments);
             let mut result = store(context, combined, &files, recipe, left_out).await?;
             if let Some(note) = glyph_note {
                 result.text = format!("{}\n{note}", result.text);
@@ -144,20 +142,13 @@ fn check_total_size(found: &[Result<Attachment, Failure>], context: &ToolContext
     )))
 }
 
-/// One source is decoded at a time; the others are in memory as files.
+/// The pixel count to reserve memory for. One source is decoded at a time; the others are in memory as files, which count
+/// as pixels of the same size.
 fn pixels_needed(usable: &[(usize, Attachment, Bytes)], besides: u64, limits: &Limits) -> u64 {
     let pixels = |file: &Attachment| u64::from(side(file.width)) * u64::from(side(file.height));
     let largest = usable.iter().map(|(_, file, _)| pixels(file)).max().unwrap_or(0);
     let waiting: u64 = usable.iter().map(|(.., bytes)| bytes.len() as u64).sum();
-    largest + besides.min(limits.max_pixels) + waiting / BYTES_PER_PIXEL
-}
-
-fn recipe(tool: &str, arguments: &Value) -> Recipe {
-    let mut arguments = arguments::without_nulls(arguments);
-    if let Some(fields) = arguments.as_object_mut() {
-        fields.remove("images");
-    }
-    Recipe { tool: tool.to_owned(), arguments }
+    largest + besides.min(limits.max_pixels) + waiting / RenderPool::BYTES_PER_PIXEL
 }
 
 struct Combination {
@@ -202,14 +193,14 @@ fn too_few(thing: &str, min_images: usize, left_out: Vec<(usize, Failure)>) -> T
     let mut text =
         format!("{thing} needs at least {} that can be opened.", wording::count(min_images, "image"));
     push_failures(&mut text, left_out);
-    ToolError::Trouble(text)
+    ToolError::Failed(text)
 }
 
 fn push_failures(text: &mut String, mut left_out: Vec<(usize, Failure)>) {
     left_out.sort_by_key(|(position, _)| *position);
     for (position, failure) in left_out {
         text.push('\n');
-        text.push_str(&failure.at(position + 1));
+        text.push_str(&failure.describe_at(position + 1));
     }
 }
 
@@ -220,7 +211,7 @@ async fn store(
     recipe: Recipe,
     left_out: Vec<(usize, Failure)>,
 ) -> Result<ToolResult, ToolError> {
-    let mut result = ToolResult::says(combined.text);
+    let mut result = ToolResult::text_only(combined.text);
     if !left_out.is_empty() {
         result.text.push_str(&format!(" {} left out:", wording::count(left_out.len(), "image")));
         push_failures(&mut result.text, left_out);

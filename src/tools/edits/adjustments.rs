@@ -1,11 +1,11 @@
-//! How images look: filters and adjustments.
+//! `filter_image` and `adjust_image`: light, color, sharpness and effects.
 
 use super::execute::{EditKind, EditPlan};
 use crate::{
     providers::ToolSpec,
     tools::{
         ToolError,
-        arguments::{self, object, refused},
+        arguments::{self, bad_argument, object},
         schema::{CORNERS, Corners, images, region_properties},
     },
 };
@@ -16,14 +16,14 @@ use imaging::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-fn part() -> Value {
+fn region_schema() -> Value {
     let mut part = object(region_properties(), &CORNERS);
     part["description"] =
         json!("The only part to change, in thousandths of the upright image. Default: all of it.");
     part
 }
 
-fn region(corners: Option<Corners>) -> Result<Option<Region>, ToolError> {
+fn read_region(corners: Option<Corners>) -> Result<Option<Region>, ToolError> {
     corners.map(|corners| corners.region("region")).transpose()
 }
 
@@ -46,7 +46,7 @@ pub(super) fn filter_spec() -> ToolSpec {
                     "description": "In percent. Default: 100 for grayscale, sepia, invert and duotone, 60 for posterize, \
                                     30 for blur, 25 for pixelate, 40 for grain, 50 otherwise. Scales with the image.",
                 },
-                "region": part(),
+                "region": region_schema(),
                 "colors": {
                     "type": "array",
                     "items": {"type": "string"},
@@ -63,22 +63,22 @@ pub(super) fn filter_spec() -> ToolSpec {
 
 pub(super) fn filter(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> {
     #[derive(Deserialize)]
-    struct Arguments {
+    struct FilterArguments {
         images: Vec<String>,
         filter: Filter,
         strength: Option<f64>,
         region: Option<Corners>,
         colors: Option<[String; 2]>,
     }
-    let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
+    let asked: FilterArguments = arguments::read(&spec.parameters, arguments)?;
     let filter = asked.filter;
     if asked.colors.is_some() && filter != Filter::Duotone {
-        return Err(refused("colors is for the filter duotone only. Leave it out, or use duotone."));
+        return Err(bad_argument("colors is for the filter duotone only. Leave it out, or use duotone."));
     }
     let [dark, light] = FilterSettings::DEFAULT_DUOTONE_COLORS;
     let color = |index: usize, usual: Color| match &asked.colors {
         Some(colors) => {
-            Color::parse(&colors[index]).map_err(|error| refused(format!("colors[{index}]: {error}")))
+            Color::parse(&colors[index]).map_err(|error| bad_argument(format!("colors[{index}]: {error}")))
         }
         None => Ok(usual),
     };
@@ -86,7 +86,7 @@ pub(super) fn filter(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, Too
         filter,
         strength: asked.strength,
         colors: [color(0, dark)?, color(1, light)?],
-        region: region(asked.region)?,
+        region: read_region(asked.region)?,
     };
     let (suffix, description) = match filter {
         Filter::Grayscale => ("grayscale", "in shades of gray"),
@@ -138,7 +138,7 @@ pub(super) fn adjust_spec() -> ToolSpec {
                     "default": false,
                     "description": "Spread the brightness over the whole range, for dull or hazy images.",
                 },
-                "region": part(),
+                "region": region_schema(),
             }),
             &["images"],
         ),
@@ -148,7 +148,7 @@ pub(super) fn adjust_spec() -> ToolSpec {
 pub(super) fn adjust(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
-    struct Arguments {
+    struct AdjustArguments {
         images: Vec<String>,
         brightness: f64,
         contrast: f64,
@@ -161,7 +161,7 @@ pub(super) fn adjust(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, Too
         auto_levels: bool,
         region: Option<Corners>,
     }
-    let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
+    let asked: AdjustArguments = arguments::read(&spec.parameters, arguments)?;
     let adjustment = Adjustment {
         brightness: asked.brightness,
         contrast: asked.contrast,
@@ -172,7 +172,7 @@ pub(super) fn adjust(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, Too
         shadows: asked.shadows,
         highlights: asked.highlights,
         auto_levels: asked.auto_levels,
-        region: region(asked.region)?,
+        region: read_region(asked.region)?,
     };
     let amounts = adjustment.amounts();
     let amounts = amounts.iter().filter(|(_, amount)| *amount != 0.0);
@@ -182,7 +182,7 @@ pub(super) fn adjust(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, Too
     }
     if changes.is_empty() {
         let names = adjustment.amounts().map(|(name, _)| name).join(", ");
-        return Err(refused(format!(
+        return Err(bad_argument(format!(
             "Nothing would change: give at least one of {names} (-100 to 100, not 0), or auto_levels: true."
         )));
     }

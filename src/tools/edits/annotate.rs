@@ -1,11 +1,11 @@
-//! Things drawn on images: text, arrows, lines, pins and polygons.
+//! `annotate_image`: draws text, arrows, lines, pins and polygons.
 
 use super::execute::{EditKind, EditPlan};
 use crate::{
     providers::ToolSpec,
     tools::{
         ToolError,
-        arguments::{self, object, refused},
+        arguments::{self, bad_argument, object},
         schema::{CORNERS, Corners, color, images, read_color, region_properties},
         wording,
     },
@@ -20,10 +20,10 @@ use imaging::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-const MOST_ITEMS: u64 = 50;
-const MOST_POINTS: u64 = 200;
-const LONGEST_TEXT: u64 = 500;
-const LARGEST_NUMBER: u32 = 999;
+const MAX_ITEMS: u64 = 50;
+const MAX_POINTS: u64 = 200;
+const MAX_ITEM_TEXT_CHARS: u64 = 500;
+const MAX_PIN_NUMBER: u32 = 999;
 
 pub(super) fn annotate_spec() -> ToolSpec {
     let coordinate =
@@ -42,7 +42,7 @@ pub(super) fn annotate_spec() -> ToolSpec {
     color.as_object_mut().map(|color| color.remove("default"));
     let item = json!({
         "type": {"type": "string", "enum": ["text", "arrow", "line", "pin", "polygon"]},
-        "text": {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT, "description": "text: what to write."},
+        "text": {"type": "string", "minLength": 1, "maxLength": MAX_ITEM_TEXT_CHARS, "description": "text: what to write."},
         "x": x,
         "y": y,
         "region": region,
@@ -64,7 +64,7 @@ pub(super) fn annotate_spec() -> ToolSpec {
             "type": "array",
             "items": object(json!({"x": x, "y": y}), &["x", "y"]),
             "minItems": 2,
-            "maxItems": MOST_POINTS,
+            "maxItems": MAX_POINTS,
             "description": "polygon: its corners in order.",
         },
         "closed": {"type": "boolean", "default": true, "description": "polygon: false leaves it an open line."},
@@ -78,7 +78,7 @@ pub(super) fn annotate_spec() -> ToolSpec {
         "number": {
             "type": "integer",
             "minimum": 0,
-            "maximum": LARGEST_NUMBER,
+            "maximum": MAX_PIN_NUMBER,
             "description": "pin: by default one more than the pin before.",
         },
         "color": color,
@@ -112,7 +112,7 @@ pub(super) fn annotate_spec() -> ToolSpec {
                     "type": "array",
                     "items": object(item, &["type"]),
                     "minItems": 1,
-                    "maxItems": MOST_ITEMS,
+                    "maxItems": MAX_ITEMS,
                     "description": "What to draw, the same on every image; later items lie on top.",
                 },
             }),
@@ -122,31 +122,31 @@ pub(super) fn annotate_spec() -> ToolSpec {
 }
 
 #[derive(Deserialize, Clone, Copy)]
-struct Point {
+struct PointArgument {
     x: f64,
     y: f64,
 }
 
-impl Point {
-    fn spot(self, at: &str) -> Result<RelativePoint, ToolError> {
+impl PointArgument {
+    fn to_point(self, at: &str) -> Result<RelativePoint, ToolError> {
         RelativePoint::new(self.x, self.y)
-            .ok_or_else(|| refused(format!("{at}: x and y must each be a number from 0 to 1000.")))
+            .ok_or_else(|| bad_argument(format!("{at}: x and y must each be a number from 0 to 1000.")))
     }
 }
 
 #[derive(Deserialize)]
-struct Item {
+struct ItemArguments {
     #[serde(rename = "type")]
-    kind: Kind,
+    kind: ItemKind,
     text: Option<String>,
     x: Option<f64>,
     y: Option<f64>,
     region: Option<Corners>,
     align: Option<TextAlign>,
     backing: Option<TextBacking>,
-    from: Option<Point>,
-    to: Option<Point>,
-    points: Option<Vec<Point>>,
+    from: Option<PointArgument>,
+    to: Option<PointArgument>,
+    points: Option<Vec<PointArgument>>,
     closed: Option<bool>,
     fill: Option<f64>,
     number: Option<f64>,
@@ -157,7 +157,7 @@ struct Item {
 
 #[derive(Deserialize, Clone, Copy, PartialEq)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum ItemKind {
     Text,
     Arrow,
     Line,
@@ -165,7 +165,7 @@ enum Kind {
     Polygon,
 }
 
-impl Kind {
+impl ItemKind {
     fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -188,19 +188,19 @@ impl Kind {
 
 pub(super) fn annotate(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> {
     #[derive(Deserialize)]
-    struct Arguments {
+    struct AnnotateArguments {
         images: Vec<String>,
-        items: Vec<Item>,
+        items: Vec<ItemArguments>,
     }
-    let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
+    let asked: AnnotateArguments = arguments::read(&spec.parameters, arguments)?;
     let mut drawn = Vec::new();
     let mut next_number = 1;
     for (index, item) in asked.items.iter().enumerate() {
         let at = format!("items[{index}]");
-        nothing_else(&at, item.kind, &arguments["items"][index])?;
+        check_fields(&at, item.kind, &arguments["items"][index])?;
         let annotation = item.annotation(&at, next_number)?;
         if let Annotation::Pin(pin) = &annotation {
-            next_number = (pin.number + 1).min(LARGEST_NUMBER);
+            next_number = (pin.number + 1).min(MAX_PIN_NUMBER);
         }
         drawn.push(annotation);
     }
@@ -208,7 +208,7 @@ pub(super) fn annotate(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, T
     Ok(EditPlan {
         done: "Annotated",
         suffix: "annotated",
-        description: wording::shortened(&told(&asked.items), 200),
+        description: wording::shortened(&describe(&asked.items), 200),
         writes,
         ..EditPlan::new(
             asked.images,
@@ -217,14 +217,14 @@ pub(super) fn annotate(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, T
     })
 }
 
-/// What a field means depends on the type; one that means nothing would be ignored, and nobody would know why.
-fn nothing_else(at: &str, kind: Kind, sent: &Value) -> Result<(), ToolError> {
+/// Refuses a field that items of this kind do not have, instead of ignoring it.
+fn check_fields(at: &str, kind: ItemKind, sent: &Value) -> Result<(), ToolError> {
     let sent = sent.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
     let stray =
         sent.map(|(name, _)| name.as_str()).find(|name| *name != "type" && !kind.takes().contains(name));
     match stray {
         None => Ok(()),
-        Some(name) => Err(refused(format!(
+        Some(name) => Err(bad_argument(format!(
             "{at}.{name} does not go with {}, which takes: {}.",
             wording::with_article(kind.name()),
             kind.takes().join(", ")
@@ -232,23 +232,24 @@ fn nothing_else(at: &str, kind: Kind, sent: &Value) -> Result<(), ToolError> {
     }
 }
 
-impl Item {
+impl ItemArguments {
     fn annotation(&self, at: &str, next_number: u32) -> Result<Annotation, ToolError> {
-        let needs =
-            |what: &str| refused(format!("{at}: {} needs {what}.", wording::with_article(self.kind.name())));
+        let needs = |what: &str| {
+            bad_argument(format!("{at}: {} needs {what}.", wording::with_article(self.kind.name())))
+        };
         let color = read_color(&format!("{at}.color"), self.color.as_deref())?;
         let here = match (self.x, self.y) {
-            (Some(x), Some(y)) => Some(Point { x, y }.spot(at)?),
+            (Some(x), Some(y)) => Some(PointArgument { x, y }.to_point(at)?),
             _ => None,
         };
         match self.kind {
-            Kind::Text => {
+            ItemKind::Text => {
                 let text = self.text.clone().filter(|text| !text.trim().is_empty());
                 let place = match (here, &self.region) {
                     (Some(here), None) => TextPosition::At(here),
                     (None, Some(region)) => TextPosition::In(region.region(&format!("{at}.region"))?),
                     (Some(_), Some(_)) => {
-                        return Err(refused(format!("{at}: give x and y or region, not both.")));
+                        return Err(bad_argument(format!("{at}: give x and y or region, not both.")));
                     }
                     (None, None) => return Err(needs("x and y, or region {left, top, right, bottom}")),
                 };
@@ -261,35 +262,35 @@ impl Item {
                     align: self.align.unwrap_or_default(),
                 }))
             }
-            Kind::Arrow | Kind::Line => {
+            ItemKind::Arrow | ItemKind::Line => {
                 let (Some(from), Some(to)) = (self.from, self.to) else {
                     return Err(needs("from and to, each {x, y}"));
                 };
-                let points = vec![from.spot(&format!("{at}.from"))?, to.spot(&format!("{at}.to"))?];
+                let points = vec![from.to_point(&format!("{at}.from"))?, to.to_point(&format!("{at}.to"))?];
                 if points[0] == points[1] {
-                    return Err(refused(format!(
+                    return Err(bad_argument(format!(
                         "{at}: from and to are the same point, so there is no direction."
                     )));
                 }
-                let kind = if self.kind == Kind::Arrow { LineKind::Arrow } else { LineKind::Open };
+                let kind = if self.kind == ItemKind::Arrow { LineKind::Arrow } else { LineKind::Open };
                 Ok(self.path(kind, points, color))
             }
-            Kind::Polygon => {
+            ItemKind::Polygon => {
                 let points = self.points.as_deref().ok_or_else(|| needs("points, a list of {x, y}"))?;
                 let spots = points.iter().enumerate();
-                let spots = spots.map(|(index, point)| point.spot(&format!("{at}.points[{index}]")));
+                let spots = spots.map(|(index, point)| point.to_point(&format!("{at}.points[{index}]")));
                 let kind = match (self.closed.unwrap_or(true), self.fill) {
                     (true, fill) => LineKind::Closed { fill: (fill.unwrap_or_default() / 100.0) as f32 },
                     (false, None | Some(0.0)) => LineKind::Open,
                     (false, Some(_)) => {
-                        return Err(refused(format!(
+                        return Err(bad_argument(format!(
                             "{at}.fill is given, but closed is false: an open line has no inside."
                         )));
                     }
                 };
                 Ok(self.path(kind, spots.collect::<Result<_, _>>()?, color))
             }
-            Kind::Pin => Ok(Annotation::Pin(PinAnnotation {
+            ItemKind::Pin => Ok(Annotation::Pin(PinAnnotation {
                 at: here.ok_or_else(|| needs("x and y"))?,
                 number: self.number.map_or(next_number, |number| number as u32),
                 color: color.unwrap_or_default(),
@@ -305,10 +306,10 @@ impl Item {
 }
 
 /// "annotated: “hello”, 2 arrows, a pin".
-fn told(items: &[Item]) -> String {
+fn describe(items: &[ItemArguments]) -> String {
     let mut parts: Vec<_> =
         items.iter().filter_map(|item| item.text.as_ref()).map(|text| format!("“{text}”")).collect();
-    for kind in [Kind::Arrow, Kind::Line, Kind::Pin, Kind::Polygon] {
+    for kind in [ItemKind::Arrow, ItemKind::Line, ItemKind::Pin, ItemKind::Polygon] {
         let number = items.iter().filter(|item| item.kind == kind).count();
         if number > 0 {
             parts.push(wording::count(number, kind.name()));

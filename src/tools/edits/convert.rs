@@ -1,11 +1,11 @@
-//! Another file of the same picture: its format, how much it may weigh, and what it tells besides pixels.
+//! `convert_image`: the same picture as another file, with another format, a size limit, or without metadata.
 
 use super::execute::{EditKind, EditPlan, Source};
 use crate::{
     providers::ToolSpec,
     tools::{
         ToolError,
-        arguments::{self, object, refused},
+        arguments::{self, bad_argument, object},
         schema::images,
     },
 };
@@ -14,8 +14,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// What Telegram and mail take; more would only be a way to say "no limit".
-const MOST_KB: u32 = 50_000;
+/// The largest limit in kB. Telegram and mail take no larger files.
+const MAX_LIMIT_KB: u32 = 50_000;
 
 pub(super) fn convert_spec() -> ToolSpec {
     ToolSpec {
@@ -42,7 +42,7 @@ pub(super) fn convert_spec() -> ToolSpec {
                 "max_kb": {
                     "type": "integer",
                     "minimum": 1,
-                    "maximum": MOST_KB,
+                    "maximum": MAX_LIMIT_KB,
                     "description": "The file gets at most so many kB: by a lower quality first, then by fewer pixels.",
                 },
                 "metadata": {
@@ -64,7 +64,7 @@ pub(super) fn convert_spec() -> ToolSpec {
 
 pub(super) fn convert(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> {
     #[derive(Deserialize)]
-    struct Arguments {
+    struct ConvertArguments {
         images: Vec<String>,
         format: ConversionFormat,
         // Models write 85.0 for 85.
@@ -75,10 +75,10 @@ pub(super) fn convert(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, To
         #[serde(default)]
         lossless: bool,
     }
-    let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
+    let asked: ConvertArguments = arguments::read(&spec.parameters, arguments)?;
     let format = asked.format.format();
     if asked.lossless && asked.format != ConversionFormat::WebP {
-        return Err(refused(format!(
+        return Err(bad_argument(format!(
             "lossless is only for format webp, but format is {}. Leave it out{}.",
             format.extension(),
             if asked.format == ConversionFormat::Jpeg { ", or use png for exact pixels" } else { "" }
@@ -88,7 +88,7 @@ pub(super) fn convert(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, To
         && (asked.lossless || matches!(asked.format, ConversionFormat::Png | ConversionFormat::Gif))
     {
         let exact = if asked.lossless { "lossless webp" } else { format.extension() };
-        return Err(refused(format!(
+        return Err(bad_argument(format!(
             "quality does not apply to {exact}. Leave it out, use format jpeg or webp, or give max_kb to limit the size."
         )));
     }

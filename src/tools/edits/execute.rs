@@ -1,5 +1,5 @@
-//! Where an edit is executed: reads the arguments, finds the files within the scope, runs the edit on the render pool, and
-//! keeps the result in the pixel cache with its parent and its recipe. The file is rendered when it is needed.
+//! Executes an edit: reads the arguments, finds the files within the scope, runs the edit on the render pool, and keeps the
+//! result in the pixel cache with its parent and its recipe. The file is rendered when it is needed.
 
 use crate::tools::{
     Output, Tool, ToolContext, ToolError, ToolResult, arguments, missing_glyphs,
@@ -22,7 +22,7 @@ const MAX_STEM_CHARS: usize = 80;
 
 type Convert = dyn Fn(Source, &EditContext) -> Result<Encoded, ImagingError> + Send + Sync;
 /// The pixel count of the result, from the width and height of the source.
-type Canvas = dyn Fn(f64, f64) -> f64 + Send + Sync;
+type ResultArea = dyn Fn(f64, f64) -> f64 + Send + Sync;
 
 /// A tool that makes one picture from each picture it is given.
 pub(super) struct EditTool {
@@ -33,7 +33,7 @@ pub(super) struct EditTool {
 /// What a conversion reads.
 pub(in crate::tools) enum Source {
     File(Bytes),
-    /// A picture in the middle of a chain. It has no file, and encoding one only to decode it again would be waste.
+    /// A picture in the middle of a chain. It has no file; encoding one only to decode it again would be slow.
     Picture(Picture),
 }
 
@@ -46,7 +46,7 @@ pub(in crate::tools) struct EditPlan {
     pub suffix: &'static str,
     /// What was done, in a few words.
     pub description: String,
-    pub canvas: Box<Canvas>,
+    pub canvas: Box<ResultArea>,
     /// Text that the edit draws, to report characters without a glyph.
     pub writes: Vec<String>,
     /// Other files that the edit uses, such as the image of a watermark.
@@ -107,7 +107,7 @@ impl Tool for EditTool {
             let plan = (self.plan)(&spec, &arguments)?;
             let ids = arguments::ids("images", &plan.images)?;
             let files = find_all(context, &ids).await?;
-            execute(context, plan, recipe(spec.name, &arguments), files).await
+            execute(context, plan, arguments::to_recipe(spec.name, &arguments), files).await
         }
         .boxed()
     }
@@ -134,7 +134,7 @@ pub(in crate::tools) async fn execute(
         extra_parents: plan.extra_parents,
     };
     // As many at a time as there are workers: each holds its file in memory while it waits.
-    let outcomes: Vec<_> = stream::iter(files.into_iter().map(|file| edit.one(file)))
+    let outcomes: Vec<_> = stream::iter(files.into_iter().map(|file| edit.edit_one(file)))
         .buffered(context.pool().worker_count())
         .collect()
         .await;
@@ -155,18 +155,10 @@ pub(in crate::tools) async fn execute(
 /// A result, and a note about it for the caller.
 type WithNote<T> = (T, Option<String>);
 
-pub(super) fn recipe(tool: &str, arguments: &Value) -> Recipe {
-    let mut arguments = arguments::without_nulls(arguments);
-    if let Some(fields) = arguments.as_object_mut() {
-        fields.remove("images");
-    }
-    Recipe { tool: tool.to_owned(), arguments }
-}
-
 struct EditRun<'a> {
     context: &'a ToolContext,
     recipe: Recipe,
-    canvas: Box<Canvas>,
+    canvas: Box<ResultArea>,
     kind: EditKind,
     from_file: Option<Arc<FileEdit>>,
     suffix: &'static str,
@@ -175,7 +167,7 @@ struct EditRun<'a> {
 }
 
 impl EditRun<'_> {
-    async fn one(&self, file: Result<Attachment, Failure>) -> Result<WithNote<Output>, Failure> {
+    async fn edit_one(&self, file: Result<Attachment, Failure>) -> Result<WithNote<Output>, Failure> {
         let file = file?;
         let made = self.run_edit(&file).await;
         made.map(|(made, note)| (Output::Made(made), note)).map_err(|error| Failure::of(&file, &error))

@@ -1,11 +1,11 @@
-//! What is in the frame and how it lies: crop, rotate, flip, resize.
+//! `crop_image`, `rotate_image`, `flip_image` and `resize_image`.
 
 use super::execute::{EditKind, EditPlan};
 use crate::{
     providers::ToolSpec,
     tools::{
         ToolError,
-        arguments::{self, object, refused},
+        arguments::{self, bad_argument, object},
         schema::{CORNERS, Corners, images, region_properties},
     },
 };
@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-const LONGEST_SIDE: u32 = 30_000;
+const MAX_RESIZED_SIDE: u32 = 30_000;
 
 pub(super) fn crop_spec() -> ToolSpec {
     let mut region = object(region_properties(), &CORNERS);
@@ -68,44 +68,47 @@ pub(super) fn crop_spec() -> ToolSpec {
 
 pub(super) fn crop(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> {
     #[derive(Deserialize)]
-    struct Point {
+    struct CenterArgument {
         x: f64,
         y: f64,
     }
     #[derive(Deserialize)]
-    struct Arguments {
+    struct CropArguments {
         images: Vec<String>,
         region: Option<Corners>,
         aspect: Option<String>,
-        around: Option<Point>,
+        around: Option<CenterArgument>,
         trim: Option<bool>,
         tolerance: Option<f64>,
     }
-    let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
+    let asked: CropArguments = arguments::read(&spec.parameters, arguments)?;
     let trim = asked.trim == Some(true);
     if asked.around.is_some() && asked.aspect.is_none() {
-        return Err(refused("around goes with aspect only. Give aspect too, or leave around out."));
+        return Err(bad_argument("around goes with aspect only. Give aspect too, or leave around out."));
     }
     if asked.tolerance.is_some() && !trim {
-        return Err(refused("tolerance goes with trim only. Give trim: true too, or leave tolerance out."));
+        return Err(bad_argument(
+            "tolerance goes with trim only. Give trim: true too, or leave tolerance out.",
+        ));
     }
     let (to, description) = match (asked.region, asked.aspect, trim) {
         (Some(corners), None, false) => {
             (CropTo::Region(corners.region("region")?), "cropped to a region".to_owned())
         }
         (None, Some(text), false) => {
-            let aspect = text.parse().map_err(|error| refused(format!("aspect: {error}")))?;
+            let aspect = text.parse().map_err(|error| bad_argument(format!("aspect: {error}")))?;
             let around = asked.around.map(|point| CropCenter::new(point.x, point.y)).transpose();
-            let around = around.map_err(|error| refused(format!("around: {error}")))?.unwrap_or_default();
+            let around =
+                around.map_err(|error| bad_argument(format!("around: {error}")))?.unwrap_or_default();
             (CropTo::Aspect { aspect, center: around }, format!("cropped to {}", text.trim()))
         }
         (None, None, true) => {
             let tolerance = asked.tolerance.map(TrimTolerance::percent).transpose();
-            let tolerance = tolerance.map_err(|error| refused(error.to_string()))?.unwrap_or_default();
+            let tolerance = tolerance.map_err(|error| bad_argument(error.to_string()))?.unwrap_or_default();
             (CropTo::Trim(tolerance), "with its borders cut off".to_owned())
         }
         (None, None, false) => {
-            return Err(refused(
+            return Err(bad_argument(
                 "What to keep is missing: give region {left, top, right, bottom}, each from 0 to 1000, or aspect such \
                  as \"square\" or \"16:9\", or trim: true.",
             ));
@@ -113,7 +116,7 @@ pub(super) fn crop(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolE
         (region, aspect, trim) => {
             let given = [("region", region.is_some()), ("aspect", aspect.is_some()), ("trim", trim)];
             let given: Vec<_> = given.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
-            return Err(refused(format!(
+            return Err(bad_argument(format!(
                 "{} were {} given. Give one of them: region {{left, top, right, bottom}}, or aspect, or \
                  trim: true. For more, crop twice.",
                 given.join(" and "),
@@ -158,16 +161,16 @@ pub(super) fn rotate_spec() -> ToolSpec {
 
 pub(super) fn rotate(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> {
     #[derive(Deserialize)]
-    struct Arguments {
+    struct RotateArguments {
         images: Vec<String>,
         degrees: f64,
         #[serde(default)]
         straighten: bool,
     }
-    let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
+    let asked: RotateArguments = arguments::read(&spec.parameters, arguments)?;
     let degrees = asked.degrees;
     if degrees % 360.0 == 0.0 {
-        return Err(refused(format!(
+        return Err(bad_argument(format!(
             "degrees is {degrees}, which changes nothing. Use 90 for a quarter turn to the right, -90 to the left, \
              180 for upside down, or any other angle from -360 to 360."
         )));
@@ -214,11 +217,11 @@ pub(super) fn flip_spec() -> ToolSpec {
 
 pub(super) fn flip(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> {
     #[derive(Deserialize)]
-    struct Arguments {
+    struct FlipArguments {
         images: Vec<String>,
         direction: FlipAxis,
     }
-    let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
+    let asked: FlipArguments = arguments::read(&spec.parameters, arguments)?;
     let direction = asked.direction;
     let description = match direction {
         FlipAxis::Horizontal => "flipped left to right",
@@ -233,8 +236,7 @@ pub(super) fn flip(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolE
 }
 
 pub(super) fn resize_spec() -> ToolSpec {
-    let side =
-        |what: &str| json!({"type": "integer", "minimum": 1, "maximum": LONGEST_SIDE, "description": what});
+    let side = |what: &str| json!({"type": "integer", "minimum": 1, "maximum": MAX_RESIZED_SIDE, "description": what});
     ToolSpec {
         name: "resize_image",
         progress: "resizing {photos}",
@@ -266,7 +268,7 @@ pub(super) fn resize_spec() -> ToolSpec {
 
 pub(super) fn resize(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> {
     #[derive(Deserialize)]
-    struct Arguments {
+    struct ResizeArguments {
         images: Vec<String>,
         width: Option<f64>,
         height: Option<f64>,
@@ -274,13 +276,13 @@ pub(super) fn resize(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, Too
         percent: Option<f64>,
         fit: Option<Fit>,
     }
-    let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
+    let asked: ResizeArguments = arguments::read(&spec.parameters, arguments)?;
     let boxed = asked.width.is_some() && asked.height.is_some();
     if matches!(asked.fit, Some(Fit::Fill | Fit::Stretch)) && !boxed {
-        return Err(refused("fit: fill and stretch need width and height, both."));
+        return Err(bad_argument("fit: fill and stretch need width and height, both."));
     }
     let to = ResizeTo::new(asked.width, asked.height, asked.longest, asked.percent, asked.fit)
-        .map_err(|error| refused(error.to_string()))?;
+        .map_err(|error| bad_argument(error.to_string()))?;
     let (to_width, to_height, longest, percent) = (asked.width, asked.height, asked.longest, asked.percent);
     let description = match (to_width, to_height, longest, percent) {
         (Some(width), Some(height), ..) => format!("resized to {width}×{height}"),

@@ -1,4 +1,4 @@
-//! Marks on parts of images.
+//! `highlight_image`: outlines, arrows, spotlights and labels on regions.
 
 use super::execute::{EditKind, EditPlan};
 use crate::{
@@ -14,14 +14,14 @@ use imaging::ops::{self, Highlight, HighlightShape};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-const LONGEST_LABEL: u64 = 80;
-const MOST_REGIONS: u64 = 50;
+const MAX_LABEL_CHARS: u64 = 80;
+const MAX_HIGHLIGHTS: u64 = 50;
 
 pub(super) fn highlight_spec() -> ToolSpec {
     let mut region = region_properties();
     region["label"] = json!({
         "type": "string",
-        "maxLength": LONGEST_LABEL,
+        "maxLength": MAX_LABEL_CHARS,
         "description": "A few words written beside the mark.",
     });
     region["color"] = color("red");
@@ -50,7 +50,7 @@ pub(super) fn highlight_spec() -> ToolSpec {
                     "type": "array",
                     "items": object(region, &CORNERS),
                     "minItems": 1,
-                    "maxItems": MOST_REGIONS,
+                    "maxItems": MAX_HIGHLIGHTS,
                     "description": "The parts to mark, the same on every image.",
                 },
                 "numbered": {
@@ -66,14 +66,14 @@ pub(super) fn highlight_spec() -> ToolSpec {
 
 pub(super) fn highlight(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> {
     #[derive(Deserialize)]
-    struct Arguments {
+    struct HighlightArguments {
         images: Vec<String>,
-        regions: Vec<Marked>,
+        regions: Vec<RegionArguments>,
         #[serde(default)]
         numbered: bool,
     }
     #[derive(Deserialize)]
-    struct Marked {
+    struct RegionArguments {
         #[serde(flatten)]
         corners: Corners,
         label: Option<String>,
@@ -82,7 +82,7 @@ pub(super) fn highlight(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, 
         shape: HighlightShape,
         thickness: Option<f64>,
     }
-    let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
+    let asked: HighlightArguments = arguments::read(&spec.parameters, arguments)?;
     let mut marks = Vec::new();
     for (number, (index, marked)) in (1..).zip(asked.regions.into_iter().enumerate()) {
         let at = format!("regions[{index}]");

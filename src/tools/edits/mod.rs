@@ -1,5 +1,5 @@
-//! Edits: tools that make one picture from one picture. One file per family holds what the model sees and which operation on
-//! pixels it stands for; `execute` runs them; `recipes` runs them again.
+//! Edits: tools that make one picture from one picture. One file per family holds the specs and the operations on pixels;
+//! `execute` runs them; `recipes` runs them again.
 
 mod adjustments;
 mod annotate;
@@ -18,7 +18,7 @@ pub(super) use recipes::{REPEAT, is_edit, plan_sequence, sequence};
 use super::Tool;
 use execute::EditTool;
 
-/// The edits that need nothing but their arguments and pixels.
+/// The edits that need only their arguments and the picture.
 fn plain_edits() -> Vec<EditTool> {
     vec![
         EditTool { spec: highlight::highlight_spec, plan: highlight::highlight },

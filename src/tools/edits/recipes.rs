@@ -1,4 +1,4 @@
-//! Recipes of edits: running one again, and running several as one ("do the same to the others").
+//! Runs recipes of edits: one again, or several as one ("do the same to the others").
 
 use super::{
     execute::{EditKind, EditPlan},
@@ -65,7 +65,7 @@ pub(in crate::tools) fn plan_sequence(recipe: &Recipe) -> Result<EditPlan, ToolE
 /// The pixel edit of a recipe. `Renderer` calls it to render an attachment again.
 pub fn read_recipe(recipe: &Recipe) -> Result<Arc<PixelEdit>, RenderError> {
     let plan = if recipe.tool == REPEAT { plan_sequence(recipe) } else { plan_recipe(recipe) };
-    plan.and_then(|plan| pixel_edit(&plan)).map_err(|error| RenderError::BadRecipe(error.told()))
+    plan.and_then(|plan| pixel_edit(&plan)).map_err(|error| RenderError::BadRecipe(error.describe()))
 }
 
 fn pixel_edit(plan: &EditPlan) -> Result<Arc<PixelEdit>, ToolError> {
@@ -86,7 +86,7 @@ fn plan_recipe(recipe: &Recipe) -> Result<EditPlan, ToolError> {
             recipe.tool
         ))
     };
-    let mut edits = plain_edits().into_iter().chain([watermark::WITH_TEXT]);
+    let mut edits = plain_edits().into_iter().chain([watermark::TEXT_WATERMARK]);
     let edit = edits.find(|edit| (edit.spec)().name == recipe.tool).ok_or_else(unknown)?;
     let mut arguments = recipe.arguments.clone();
     // The schema requires an id; the edit does not use it.

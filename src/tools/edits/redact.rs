@@ -1,11 +1,11 @@
-//! Hiding parts of images for good.
+//! `redact_image`: hides regions so that they cannot be recovered from the new image.
 
 use super::execute::{EditKind, EditPlan};
 use crate::{
     providers::ToolSpec,
     tools::{
         ToolError,
-        arguments::{self, object, refused},
+        arguments::{self, bad_argument, object},
         schema::{CORNERS, Corners, images, region_properties},
         wording,
     },
@@ -17,7 +17,7 @@ use imaging::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-const MOST_REGIONS: u64 = 50;
+const MAX_REDACTIONS: u64 = 50;
 
 pub(super) fn redact_spec() -> ToolSpec {
     ToolSpec {
@@ -33,7 +33,7 @@ pub(super) fn redact_spec() -> ToolSpec {
                     "type": "array",
                     "items": object(region_properties(), &CORNERS),
                     "minItems": 1,
-                    "maxItems": MOST_REGIONS,
+                    "maxItems": MAX_REDACTIONS,
                     "description": "The parts to hide, the same on every image, in thousandths of the upright image.",
                 },
                 "style": {
@@ -55,17 +55,17 @@ pub(super) fn redact_spec() -> ToolSpec {
 
 pub(super) fn redact(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> {
     #[derive(Deserialize)]
-    struct Arguments {
+    struct RedactArguments {
         images: Vec<String>,
         regions: Vec<Corners>,
         #[serde(default)]
         style: RedactionStyle,
         color: Option<String>,
     }
-    let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
+    let asked: RedactArguments = arguments::read(&spec.parameters, arguments)?;
     let style = asked.style;
     if asked.color.is_some() && style != RedactionStyle::Fill {
-        return Err(refused("color is for the style fill only. Leave it out, or use fill."));
+        return Err(bad_argument("color is for the style fill only. Leave it out, or use fill."));
     }
     let regions = asked.regions.iter().enumerate();
     let regions = regions.map(|(index, corners)| corners.region(&format!("regions[{index}]")));
@@ -73,7 +73,7 @@ pub(super) fn redact(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, Too
     let redaction = Redaction {
         regions: regions.collect::<Result<_, _>>()?,
         style,
-        color: color.map_err(|error| refused(format!("color: {error}")))?,
+        color: color.map_err(|error| bad_argument(format!("color: {error}")))?,
     };
     let how = match style {
         RedactionStyle::Fill => "filled",
@@ -84,7 +84,7 @@ pub(super) fn redact(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, Too
         done: "Redacted",
         suffix: "redacted",
         description: format!("{} {how}", wording::count(redaction.regions.len(), "region")),
-        // Whoever shares the new image must know that the conversation still holds the old one.
+        // A person who shares the conversation must know that it still holds the original.
         note: Some("The original, with nothing hidden, stays in this conversation."),
         ..EditPlan::new(
             asked.images,

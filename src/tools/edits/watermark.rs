@@ -1,12 +1,13 @@
-//! Signatures on images. A text goes the way of every edit; a mark that is an image itself is found and opened first.
+//! `watermark_image`. A text is an edit like any other. An image used as the mark is found and decoded first, and the
+//! result is stored at once.
 
-use super::execute::{EditKind, EditPlan, EditTool, Source, execute, recipe};
+use super::execute::{EditKind, EditPlan, EditTool, Source, execute};
 use crate::{
     providers::ToolSpec,
     rendering::RenderError,
     tools::{
         Tool, ToolContext, ToolError, ToolResult,
-        arguments::{self, object, refused},
+        arguments::{self, bad_argument, object},
         schema::{color, images, read_color},
         sources::find_all,
         wording,
@@ -21,19 +22,19 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-const LONGEST_TEXT: u64 = 200;
-const USUAL_SIZE: f64 = 25.0;
-const USUAL_OPACITY: f64 = 60.0;
-/// All over the picture, a mark must be fainter to leave something to see.
-const USUAL_TILE_OPACITY: f64 = 30.0;
+const MAX_WATERMARK_CHARS: u64 = 200;
+const DEFAULT_SIZE_PERCENT: f64 = 25.0;
+const DEFAULT_OPACITY_PERCENT: f64 = 60.0;
+/// A tiled mark covers the whole picture, so it is fainter.
+const DEFAULT_TILE_OPACITY_PERCENT: f64 = 30.0;
 
 pub(super) struct WatermarkImage;
 
-/// The part of it that works like any other edit.
-pub(super) const WITH_TEXT: EditTool = EditTool { spec: watermark_spec, plan: watermark };
+/// The watermark with a text, which works like any other edit.
+pub(super) const TEXT_WATERMARK: EditTool = EditTool { spec: watermark_spec, plan: watermark };
 
 #[derive(Deserialize)]
-struct Arguments {
+struct WatermarkArguments {
     images: Vec<String>,
     text: Option<String>,
     mark: Option<String>,
@@ -53,7 +54,7 @@ pub(super) fn watermark_spec() -> ToolSpec {
         parameters: object(
             json!({
                 "images": images(),
-                "text": {"type": "string", "minLength": 1, "maxLength": LONGEST_TEXT},
+                "text": {"type": "string", "minLength": 1, "maxLength": MAX_WATERMARK_CHARS},
                 "mark": {
                     "type": "string",
                     "description": "Attachment id of an image of this conversation to sign with; its transparency is kept.",
@@ -69,13 +70,13 @@ pub(super) fn watermark_spec() -> ToolSpec {
                     "type": "number",
                     "minimum": 1,
                     "maximum": 100,
-                    "description": format!("In percent; {USUAL_OPACITY} by default, {USUAL_TILE_OPACITY} for tile."),
+                    "description": format!("In percent; {DEFAULT_OPACITY_PERCENT} by default, {DEFAULT_TILE_OPACITY_PERCENT} for tile."),
                 },
                 "size": {
                     "type": "number",
                     "minimum": 1,
                     "maximum": 100,
-                    "default": USUAL_SIZE as u32,
+                    "default": DEFAULT_SIZE_PERCENT as u32,
                     "description": "Width of the mark in percent of the image's width.",
                 },
             }),
@@ -84,14 +85,18 @@ pub(super) fn watermark_spec() -> ToolSpec {
     }
 }
 
-impl Arguments {
+impl WatermarkArguments {
     fn plan(&self, mark: WatermarkContent) -> EditPlan {
-        let usual = if self.position == WatermarkPosition::Tile { USUAL_TILE_OPACITY } else { USUAL_OPACITY };
+        let usual = if self.position == WatermarkPosition::Tile {
+            DEFAULT_TILE_OPACITY_PERCENT
+        } else {
+            DEFAULT_OPACITY_PERCENT
+        };
         let watermark = Watermark {
             content: mark,
             position: self.position,
             opacity: (self.opacity.unwrap_or(usual) / 100.0) as f32,
-            size: (self.size.unwrap_or(USUAL_SIZE) / 100.0) as f32,
+            size: (self.size.unwrap_or(DEFAULT_SIZE_PERCENT) / 100.0) as f32,
         };
         let description = match &self.text {
             Some(text) => wording::shortened(&format!("watermarked: {text}"), 200),
@@ -109,20 +114,20 @@ impl Arguments {
 }
 
 fn watermark(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, ToolError> {
-    let asked: Arguments = arguments::read(&spec.parameters, arguments)?;
+    let asked: WatermarkArguments = arguments::read(&spec.parameters, arguments)?;
     let color = read_color("color", asked.color.as_deref())?;
     match (&asked.text, &asked.mark) {
         (Some(text), None) if !text.trim().is_empty() => {
             Ok(asked
                 .plan(WatermarkContent::Text { text: text.clone(), color: color.unwrap_or(Color::WHITE) }))
         }
-        (Some(_), None) => Err(refused("text is blank. Write what the images are to be signed with.")),
-        (Some(_), Some(_)) => Err(refused("text and mark were both given. Give one of them.")),
-        (None, Some(_)) => Err(refused(
+        (Some(_), None) => Err(bad_argument("text is blank. Write what the images are to be signed with.")),
+        (Some(_), Some(_)) => Err(bad_argument("text and mark were both given. Give one of them.")),
+        (None, Some(_)) => Err(bad_argument(
             "An image that was signed with another image cannot be made from its recipe alone: call watermark_image \
              again with the same mark.",
         )),
-        (None, None) => Err(refused(
+        (None, None) => Err(bad_argument(
             "What to sign with is missing: give text, or mark with the attachment id of an image.",
         )),
     }
@@ -140,13 +145,13 @@ impl Tool for WatermarkImage {
     ) -> BoxFuture<'a, Result<ToolResult, ToolError>> {
         async move {
             let spec = self.spec();
-            let asked: Arguments = arguments::read(&spec.parameters, &arguments)?;
+            let asked: WatermarkArguments = arguments::read(&spec.parameters, &arguments)?;
             match &asked.mark {
                 Some(mark) if asked.text.is_none() => {
-                    let recipe = recipe(spec.name, &arguments);
+                    let recipe = arguments::to_recipe(spec.name, &arguments);
                     with_mark(context, &asked, mark, recipe).await
                 }
-                _ => WITH_TEXT.run(context, arguments).await,
+                _ => TEXT_WATERMARK.run(context, arguments).await,
             }
         }
         .boxed()
@@ -155,30 +160,30 @@ impl Tool for WatermarkImage {
 
 async fn with_mark(
     context: &ToolContext,
-    asked: &Arguments,
+    asked: &WatermarkArguments,
     mark: &str,
     recipe: crate::domain::Recipe,
 ) -> Result<ToolResult, ToolError> {
     if asked.color.is_some() {
-        return Err(refused("color goes with text; an image used as mark keeps its own colors."));
+        return Err(bad_argument("color goes with text; an image used as mark keeps its own colors."));
     }
     let ids = arguments::ids("images", &asked.images)?;
     let mark = arguments::id("mark", mark)?;
     let file = context.renderer.attachments.find(&context.scope, mark).await?;
-    let told = |error: RenderError| refused(format!("mark: {}", error.describe()));
+    let refuse = |error: RenderError| bad_argument(format!("mark: {}", error.describe()));
     if !file.is_image() {
-        return Err(refused(format!("mark: {} is not a picture.", file.filename)));
+        return Err(bad_argument(format!("mark: {} is not a picture.", file.filename)));
     }
     let pixels = file.width.unwrap_or_default().saturating_mul(file.height.unwrap_or_default());
     let bytes = context.bytes(&file).await?;
     let open =
         move |work: &imaging::EditContext| WatermarkContent::picture(imaging::decode(&bytes, work)?, work);
     let opened =
-        context.pool().run_edit(u64::try_from(pixels).unwrap_or_default(), open).await.map_err(told)?;
+        context.pool().run_edit(u64::try_from(pixels).unwrap_or_default(), open).await.map_err(refuse)?;
     let mut plan = asked.plan(opened);
     plan.extra_parents.push(mark);
     if let EditKind::Pixels(sign) = plan.kind {
-        // A recipe alone cannot make this again without the other image: it becomes a file at once.
+        // The recipe does not hold the other image and cannot be run again, so the result becomes a file at once.
         plan.kind = EditKind::File(Arc::new(move |source, work| {
             let picture = match source {
                 Source::File(bytes) if imaging::is_animated(&bytes) => {

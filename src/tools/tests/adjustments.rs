@@ -13,7 +13,7 @@ async fn makes_one(world: &World, tool: &str, arguments: Value) -> Attachment {
 const ID: &str = "7f1c2f4e-0f4d-4c06-9d7e-0d7d3f6a1b11";
 
 #[tokio::test]
-async fn an_adjustment_changes_the_picture_and_says_how() {
+async fn an_adjustment_changes_the_picture_and_describes_the_change() {
     let world = World::new().await;
     let image = world.sends_image("photo_chelsea.png").await;
     let wishes = json!({"exposure": 30, "warmth": -12.5, "auto_levels": true});
@@ -31,7 +31,7 @@ async fn an_adjustment_changes_the_picture_and_says_how() {
 }
 
 #[tokio::test]
-async fn every_filter_can_be_asked_for_and_stays_in_its_region() {
+async fn every_filter_works_and_stays_in_its_region() {
     let world = World::new().await;
     let image = world.sends_image("photo_chelsea.png").await;
     let before = world.picture(&world.found(image).await).await;
@@ -63,7 +63,7 @@ async fn a_duotone_takes_its_two_colours() {
 }
 
 #[tokio::test]
-async fn wishes_that_make_no_sense_are_told_apart() {
+async fn contradictory_arguments_are_refused_with_the_reason() {
     for (tool, rest, expected) in [
         ("adjust_image", json!({}), "Nothing would change: give at least one of brightness, contrast"),
         ("adjust_image", json!({"contrast": 0, "auto_levels": false}), "Nothing would change"),

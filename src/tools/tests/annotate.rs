@@ -1,4 +1,4 @@
-//! Text and drawings: what is remembered, what is refused by name, and what no font can write is said.
+//! `annotate_image` as the model calls it: recipes, refusals and missing glyphs.
 
 use super::*;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 const ID: &str = "0190d3c1-6e5f-7b7e-8c8e-0123456789ab";
 
 #[tokio::test]
-async fn an_annotation_remembers_what_was_drawn() {
+async fn an_annotation_has_a_recipe_and_a_description() {
     let world = World::new().await;
     let image = world.sends("eagle.jpg", image_file("photo_rocket.jpg")).await;
     let items = json!([
@@ -28,7 +28,7 @@ async fn an_annotation_remembers_what_was_drawn() {
 }
 
 #[tokio::test]
-async fn characters_without_a_glyph_are_said_and_the_rest_is_drawn() {
+async fn characters_without_a_glyph_are_reported_and_the_rest_is_drawn() {
     let world = World::new().await;
     let image = world.sends_image("photo_rocket.jpg").await;
     let left_out = "These characters have no glyph in the available fonts and were left out: 你好 🦅. A person can \
@@ -43,10 +43,10 @@ async fn characters_without_a_glyph_are_said_and_the_rest_is_drawn() {
     let called = world.call("watermark_image", json!({"images": [image], "text": "你好 eagle 🦅"})).await;
     assert!(!called.failed && called.text.contains(left_out), "{}", called.text);
 
-    let told = world.refused("annotate_image", json!({"images": [image], "items": text("你好")})).await;
+    let text = world.refused("annotate_image", json!({"images": [image], "items": text("你好")})).await;
     assert!(
-        told.starts_with("The text \"你好\" cannot be written") && told.contains("images.fonts"),
-        "{told}"
+        text.starts_with("The text \"你好\" cannot be written") && text.contains("images.fonts"),
+        "{text}"
     );
 }
 
@@ -66,12 +66,12 @@ async fn numbers_are_drawn_on_request() {
     assert_ne!(make(json!(true)).await, make(json!(false)).await);
     assert_eq!(make(json!(null)).await, make(json!(false)).await);
     let arguments = json!({"images": [image], "regions": regions, "numbered": "yes"});
-    let told = world.refused("highlight_image", arguments).await;
-    assert_eq!(told, "numbered is the text \"yes\", but must be true or false.");
+    let text = world.refused("highlight_image", arguments).await;
+    assert_eq!(text, "numbered is the text \"yes\", but must be true or false.");
 }
 
 #[tokio::test]
-async fn items_are_named_by_index_and_field() {
+async fn refusals_name_the_item_by_index_and_field() {
     let world = World::new().await;
     let fine = json!({"type": "pin", "x": 1, "y": 1});
     let (a, b) = (json!({"x": 1, "y": 1}), json!({"x": 1200, "y": 1}));
@@ -120,16 +120,16 @@ async fn items_are_named_by_index_and_field() {
             "items[1].type is the text \"star\", but must be one of: text, arrow, line, pin, polygon.",
         ),
     ] {
-        let told = world.refused("annotate_image", json!({"images": [ID], "items": [fine, item]})).await;
-        assert!(told.contains(expected), "{told}");
+        let text = world.refused("annotate_image", json!({"images": [ID], "items": [fine, item]})).await;
+        assert!(text.contains(expected), "{text}");
     }
-    let told = world.refused("annotate_image", json!({"images": [ID], "items": []})).await;
-    assert!(told.contains("items is empty"), "{told}");
+    let text = world.refused("annotate_image", json!({"images": [ID], "items": []})).await;
+    assert!(text.contains("items is empty"), "{text}");
 }
 
 #[tokio::test]
-async fn an_added_font_writes_what_the_bundled_one_lacks() {
-    // No second font is at hand, so the bundled one is added again: it must be read and change nothing.
+async fn an_added_font_is_used_beside_the_bundled_one() {
+    // There is no second font file to test with, so the bundled one is added again. It must load and change nothing.
     let bytes =
         std::fs::read(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("assets/fonts/DejaVuSans-Bold.ttf"));
     let fonts = imaging::Fonts::with_files([("again.ttf".to_owned(), bytes.unwrap())]).unwrap();

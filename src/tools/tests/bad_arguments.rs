@@ -1,11 +1,11 @@
-//! Every wrong argument is answered with which one, what is wrong and what is allowed.
+//! Every refusal of an argument names it, what is wrong with it and what is allowed.
 
 use super::*;
 use serde_json::json;
 
 const ID: &str = "7f1c2f4e-0f4d-4c06-9d7e-0d7d3f6a1b11";
 
-async fn says(tool: &str, arguments: Value, expected: &str) {
+async fn assert_refused(tool: &str, arguments: Value, expected: &str) {
     let world = World::new().await;
     let text = world.refused(tool, arguments.clone()).await;
     assert!(text.contains(expected), "{tool} {arguments}\n  said:     {text}\n  expected: {expected}");
@@ -14,19 +14,25 @@ async fn says(tool: &str, arguments: Value, expected: &str) {
 #[tokio::test]
 async fn images_must_be_one_to_twenty_ids() {
     let flip = |images: Value| json!({"images": images, "direction": "vertical"});
-    says("flip_image", json!({"direction": "vertical"}), "images is missing: a list of 1 to 20 items.").await;
-    says("flip_image", flip(Value::Null), "images is missing").await;
-    says("flip_image", flip(json!([])), "images is empty, but must be a list of 1 to 20 items.").await;
-    says(
+    assert_refused(
+        "flip_image",
+        json!({"direction": "vertical"}),
+        "images is missing: a list of 1 to 20 items.",
+    )
+    .await;
+    assert_refused("flip_image", flip(Value::Null), "images is missing").await;
+    assert_refused("flip_image", flip(json!([])), "images is empty, but must be a list of 1 to 20 items.")
+        .await;
+    assert_refused(
         "flip_image",
         flip(json!(vec![ID; 21])),
         "images has 21 items, but must be a list of 1 to 20 items.",
     )
     .await;
-    says("flip_image", flip(json!(ID)), "images is the text \"7f1c2f4e").await;
-    says("flip_image", flip(json!([ID, 7])), "images[1] is 7, but must be text.").await;
-    says("flip_image", flip(json!([null])), "images[0] is null, but must be text.").await;
-    says(
+    assert_refused("flip_image", flip(json!(ID)), "images is the text \"7f1c2f4e").await;
+    assert_refused("flip_image", flip(json!([ID, 7])), "images[1] is 7, but must be text.").await;
+    assert_refused("flip_image", flip(json!([null])), "images[0] is null, but must be text.").await;
+    assert_refused(
         "flip_image",
         flip(json!([ID, "eagle.jpg"])),
         "images[1] is \"eagle.jpg\", which is not an attachment id.",
@@ -35,24 +41,24 @@ async fn images_must_be_one_to_twenty_ids() {
 }
 
 #[tokio::test]
-async fn unknown_names_are_refused_with_those_that_are_allowed() {
-    says(
+async fn unknown_arguments_are_refused_with_the_allowed_names() {
+    assert_refused(
         "rotate_image",
         json!({"images": [ID], "degree": 90}),
         "degree is not an argument of this tool. Did you mean degrees? Allowed: degrees, images, straighten.",
     )
     .await;
-    says(
+    assert_refused(
         "highlight_image",
         json!({"images": [ID], "regions": [{"left": 0, "top": 0, "right": 9, "bottom": 9, "colour": "red"}]}),
         "regions[0].colour is not an argument of this tool. Did you mean color?",
     )
     .await;
-    says("list_attachments", json!({"since": "yesterday"}), "Allowed: limit.").await;
+    assert_refused("list_attachments", json!({"since": "yesterday"}), "Allowed: limit.").await;
 }
 
 #[tokio::test]
-async fn regions_are_named_by_index_and_field() {
+async fn refusals_name_the_region_by_index_and_field() {
     let fine = json!({"left": 0, "top": 0, "right": 9, "bottom": 9});
     let marks = |second: Value| json!({"images": [ID], "regions": [fine.clone(), second]});
     for (region, expected) in [
@@ -87,13 +93,13 @@ async fn regions_are_named_by_index_and_field() {
         ),
         (json!([0, 0, 9, 9]), "regions[1] is a list, but must be an object with left, top, right, bottom."),
     ] {
-        says("highlight_image", marks(region), expected).await;
+        assert_refused("highlight_image", marks(region), expected).await;
     }
-    says("highlight_image", json!({"images": [ID], "regions": []}), "regions is empty").await;
+    assert_refused("highlight_image", json!({"images": [ID], "regions": []}), "regions is empty").await;
 }
 
 #[tokio::test]
-async fn several_mistakes_are_told_at_once() {
+async fn several_mistakes_are_reported_at_once() {
     let world = World::new().await;
     let text = world.refused("rotate_image", json!({"images": [], "degrees": 400})).await;
     assert_eq!(
@@ -104,7 +110,7 @@ async fn several_mistakes_are_told_at_once() {
 }
 
 #[tokio::test]
-async fn each_edit_says_what_it_allows() {
+async fn each_edit_reports_what_it_allows() {
     let with = |rest: Value| {
         let mut arguments = rest;
         arguments["images"] = json!([ID]);
@@ -137,12 +143,12 @@ async fn each_edit_says_what_it_allows() {
         ("undo_edit", json!({"steps": 0}), "must be a whole number from 1 to 50."),
         ("filter_image", json!({"filter": "vintage"}), "must be one of: grayscale, sepia, invert, blur, "),
     ] {
-        says(tool, with(rest), expected).await;
+        assert_refused(tool, with(rest), expected).await;
     }
 }
 
 #[tokio::test]
-async fn a_look_says_what_it_allows() {
+async fn a_look_reports_what_it_allows() {
     for (arguments, expected) in [
         (json!({}), "image is missing: text."),
         (json!({"images": [ID]}), "images is not an argument of this tool. Did you mean image?"),
@@ -159,19 +165,19 @@ async fn a_look_says_what_it_allows() {
         (json!({"image": ID, "region": {"left": 0, "top": 0, "right": 9}}), "region.bottom is missing"),
         (json!({"image": ID}), "There is no attachment"),
     ] {
-        says("look_at_image", arguments, expected).await;
+        assert_refused("look_at_image", arguments, expected).await;
     }
 }
 
 #[tokio::test]
-async fn wrong_arguments_are_told_before_any_file_is_looked_at() {
+async fn wrong_arguments_are_refused_before_any_file_is_read() {
     let world = World::new().await;
     let text = world.refused("rotate_image", json!({"images": [AttachmentId::new()], "degrees": 0})).await;
     assert!(text.starts_with("degrees is 0"), "{text}");
 }
 
 #[tokio::test]
-async fn long_values_are_quoted_in_part() {
+async fn long_values_are_quoted_shortened() {
     let world = World::new().await;
     let text =
         world.refused("flip_image", json!({"images": ["x".repeat(100_000)], "direction": "vertical"})).await;

@@ -1,4 +1,4 @@
-//! Several images into one: what is made of them, what it remembers, and which of them were left out.
+//! Collages, comparisons and animations as the model calls them.
 
 use super::*;
 use crate::attachments::markers;
@@ -16,7 +16,7 @@ fn made(called: &Called) -> Vec<&Attachment> {
 }
 
 #[tokio::test]
-async fn a_collage_remembers_all_its_parents_and_how_it_was_made() {
+async fn a_collage_has_all_its_parents_and_a_recipe() {
     let world = World::new().await;
     let rocket = world.sends_image("photo_rocket.jpg").await;
     let cat = world.sends_image("photo_chelsea.png").await;
@@ -61,7 +61,7 @@ async fn every_layout_makes_one_picture() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_used_is_left_out_and_told() {
+async fn unusable_images_are_left_out_and_reported() {
     let world = World::new().await;
     let rocket = world.sends_image("photo_rocket.jpg").await;
     let pdf = world.sends("report.pdf", &b"%PDF-1.7\n%\xE2\xE3\xCF\xD3\n1 0 obj\n"[..]).await;
@@ -88,7 +88,7 @@ async fn what_cannot_be_used_is_left_out_and_told() {
 }
 
 #[tokio::test]
-async fn a_comparison_says_how_much_and_where() {
+async fn a_comparison_reports_how_much_changed_and_where() {
     let world = World::new().await;
     let rocket = world.sends_image("photo_rocket.jpg").await;
     let same = world.call("compare_images", json!({"images": [rocket, rocket], "mode": "difference"})).await;
@@ -136,7 +136,7 @@ async fn stills_become_an_animation() {
 }
 
 #[tokio::test]
-async fn wrong_arguments_are_told_before_any_file_is_looked_at() {
+async fn wrong_arguments_are_refused_before_any_file_is_read() {
     let world = World::new().await;
     let two = json!([ID, ID]);
     for (tool, arguments, expected) in [

@@ -1,10 +1,10 @@
-//! Files in other formats, and facts about files, as the model asks for them.
+//! `convert_image` and `image_info` as the model calls them.
 
 use super::*;
 use serde_json::json;
 
 #[tokio::test]
-async fn an_image_becomes_what_was_asked_for() {
+async fn an_image_is_converted_to_the_requested_format() {
     let world = World::new().await;
     let image = world.sends_image("photo_chelsea.png").await;
     for (arguments, mime, name) in [
@@ -28,10 +28,10 @@ async fn an_image_becomes_what_was_asked_for() {
 }
 
 #[tokio::test]
-async fn settings_that_do_not_go_together_are_refused_by_name() {
+async fn conflicting_settings_are_refused_by_name() {
     let world = World::new().await;
     let image = world.sends_image("photo_chelsea.png").await;
-    for (extra, told) in [
+    for (extra, expected) in [
         (json!({"format": "png", "quality": 80}), "quality does not apply to png"),
         (json!({"format": "jpeg", "lossless": true}), "lossless is only for format webp"),
         (
@@ -47,12 +47,12 @@ async fn settings_that_do_not_go_together_are_refused_by_name() {
         let mut arguments = extra;
         arguments["images"] = json!([image]);
         let text = world.refused("convert_image", arguments).await;
-        assert!(text.contains(told), "{text}");
+        assert!(text.contains(expected), "{text}");
     }
 }
 
 #[tokio::test]
-async fn a_limit_nothing_can_meet_says_so() {
+async fn an_unreachable_size_limit_is_reported() {
     let world = World::new().await;
     let image = world.sends_image("exif_landscape_6.jpg").await;
     let arguments = json!({"images": [image], "format": "png", "max_kb": 1, "metadata": "keep"});
@@ -61,7 +61,7 @@ async fn a_limit_nothing_can_meet_says_so() {
 }
 
 #[tokio::test]
-async fn facts_are_told_for_each_image_and_failures_with_their_reason() {
+async fn facts_are_reported_for_each_image_and_failures_with_their_reason() {
     let world = World::new().await;
     let mut images = Vec::new();
     for name in ["exif_landscape_6.jpg", "anim.gif", "photo.avif", "bad_truncated.png", "jpeg_exif_gps.jpg"] {
@@ -69,7 +69,7 @@ async fn facts_are_told_for_each_image_and_failures_with_their_reason() {
     }
     let called = world.call("image_info", json!({"images": images})).await;
     assert!(!called.failed && called.outputs.is_empty(), "{called:?}");
-    for told in [
+    for expected in [
         "Image 1: exif_landscape_6.jpg (JPEG, ",
         "Size: 1800×1200 pixels (2.2 megapixels, landscape 3:2)",
         "Stored turned a quarter to the left",
@@ -82,7 +82,7 @@ async fn facts_are_told_for_each_image_and_failures_with_their_reason() {
         "Sharpness: ",
         "Exposure: ",
     ] {
-        assert!(called.text.contains(told), "{told}: {}", called.text);
+        assert!(called.text.contains(expected), "{expected}: {}", called.text);
     }
     let text = world.sends("notes.txt", "hello".as_bytes()).await;
     assert!(world.refused("image_info", json!({"images": [text]})).await.contains("not a picture"));

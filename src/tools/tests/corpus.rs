@@ -1,11 +1,11 @@
-//! Every picture there is, real and hostile, through every tool: what comes back is a picture of the kind it says it
-//! is, or a sentence about what is wrong; never a fault of ours.
+//! Every test image, real and hostile, through every tool. The result is a picture of the stated type or a sentence about
+//! what is wrong; never a panic, a time-out or an internal error.
 
 use super::*;
 use serde_json::json;
 
-/// What each tool is asked for. A tool that is missing here fails the last test.
-fn asked(tool: &str, id: AttachmentId, other: AttachmentId) -> Option<Value> {
+/// The arguments for each tool. A tool that is missing here fails `every_picture_tool_is_tested`.
+fn arguments_for(tool: &str, id: AttachmentId, other: AttachmentId) -> Option<Value> {
     let one = json!([id]);
     let two = json!([id, other]);
     let region = json!({"left": 100, "top": 200, "right": 700, "bottom": 650});
@@ -35,7 +35,7 @@ fn asked(tool: &str, id: AttachmentId, other: AttachmentId) -> Option<Value> {
         "animate_images" => json!({"images": two, "size": 120}),
         "image_info" => json!({"images": one}),
         "look_at_image" => json!({"image": id, "region": region, "grid": true}),
-        "look_at_image at all" => json!({"image": id}),
+        "look_at_image whole" => json!({"image": id}),
         _ => return None,
     })
 }
@@ -54,13 +54,13 @@ fn names() -> Vec<String> {
     names
 }
 
-/// A file that starts like a picture and is none, or none we open, is refused in words.
-fn is_told_about(text: &str) -> bool {
+/// False for a panic, a time-out or another fault of the program.
+fn is_proper_result(text: &str) -> bool {
     ["broke off", "on our side", "panicked", "given up"].iter().all(|fault| !text.contains(fault))
 }
 
-async fn every_picture_through(way: &str) {
-    let tool = way.split(' ').next().unwrap();
+async fn every_picture_through(case: &str) {
+    let tool = case.split(' ').next().unwrap();
     let world = World::new().await;
     let other = world.sends_image("photo_page.png").await;
     for name in names() {
@@ -69,10 +69,10 @@ async fn every_picture_through(way: &str) {
             continue; // An empty file is refused before it becomes an attachment.
         }
         let id = world.sends(&name, bytes).await;
-        let arguments = asked(way, id, other).unwrap().to_string();
-        // However slow a build for tests is on forty megapixels, it is not a fault.
+        let arguments = arguments_for(case, id, other).unwrap().to_string();
+        // A debug build is slow on forty megapixels.
         let called = world.registry.call(&world.context, tool, &arguments, TOOL_TIMEOUT * 20).await;
-        assert!(is_told_about(&called.text), "{tool} on {name}: {}", called.text);
+        assert!(is_proper_result(&called.text), "{tool} on {name}: {}", called.text);
         if called.failed {
             let refused = ["bad_", "bomb", ".avif", "float_gray.tif", "palette.tif"];
             let tiny = called.text.contains("no room for a readable letter") && called.text.contains("8×8");
@@ -83,7 +83,7 @@ async fn every_picture_through(way: &str) {
             );
             continue;
         }
-        for made in world.keep_made(called).await {
+        for made in world.store_outputs(called).await {
             let bytes = world.context.bytes(&made).await.unwrap();
             let kept = world.found(made.attachment_id).await;
             let probe = imaging::probe(&bytes).unwrap();
@@ -103,14 +103,14 @@ macro_rules! every_picture_through {
         })*
 
         #[test]
-        fn every_tool_for_pictures_is_among_them() {
-            let tried = [$($tool),*];
+        fn every_picture_tool_is_tested() {
+            let tested = [$($tool),*];
             let others = [
                 "undo_edit", "redo_edit", "revert_to_original", "repeat_edits", "attach_to_response",
                 "list_attachments", "get_attachment_info", "read_text_attachment",
             ];
             for name in Registry::new().names() {
-                assert!(tried.contains(&name) || others.contains(&name), "{name} was tried with no picture");
+                assert!(tested.contains(&name) || others.contains(&name), "{name} is not tested with pictures");
             }
         }
     };
@@ -121,9 +121,9 @@ every_picture_through! {
     annotations: "annotate_image",
     watermarks: "watermark_image",
     crops: "crop_image",
-    turns: "rotate_image",
-    mirrors: "flip_image",
-    sizes: "resize_image",
+    rotations: "rotate_image",
+    flips: "flip_image",
+    resizes: "resize_image",
     adjustments: "adjust_image",
     filters: "filter_image",
     redactions: "redact_image",
@@ -132,6 +132,6 @@ every_picture_through! {
     comparisons: "compare_images",
     animations: "animate_images",
     facts: "image_info",
-    closer_looks: "look_at_image",
-    looks: "look_at_image at all",
+    looks_at_a_region: "look_at_image",
+    looks_at_all: "look_at_image whole",
 }

@@ -1,9 +1,9 @@
-//! Chains of edits: pixels in between, a file at the end, and every picture in between rendered when it is asked for.
+//! Chains of edits: pixels stay in the cache, only the last picture becomes a file, and the others are rendered on demand.
 
 use super::*;
 use serde_json::json;
 
-/// A photo cut to a square, turned, then made gray: the three steps.
+/// A photo cropped to a square, rotated, then made gray: the three pictures.
 async fn chain(world: &World) -> [Attachment; 3] {
     let photo = world.sends_image("photo_rocket.jpg").await;
     let mut id = photo;

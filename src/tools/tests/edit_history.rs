@@ -1,4 +1,4 @@
-//! Going back through edits.
+//! Undo, redo, revert and repeat.
 
 use super::*;
 use serde_json::json;
@@ -33,7 +33,7 @@ async fn undo_goes_back_step_by_step_and_revert_to_the_original() {
 }
 
 #[tokio::test]
-async fn redo_goes_forward_to_the_newest_edit_made_from_a_picture() {
+async fn redo_goes_forward_to_the_newest_edit_of_a_picture() {
     let world = World::new().await;
     let [original, first, second, third] = thrice_edited(&world).await;
     let called = world.call("redo_edit", json!({"images": [second]})).await;
@@ -61,25 +61,25 @@ async fn the_edits_of_one_picture_are_repeated_on_others_as_one_step() {
         "{}",
         called.text
     );
-    let made = world.keep_made(called).await;
+    let made = world.store_outputs(called).await;
     for (made, other) in made.iter().zip(others) {
         assert_eq!((made.width, made.height), (Some(50), Some(50)));
         assert_eq!(made.parents, [other]);
         let picture = world.picture(made).await;
         assert_eq!((picture.width(), picture.height()), (50, 50));
     }
-    // A repetition can be repeated, and made again from its recipe alone.
+    // A repetition can be repeated, and rendered from its recipe alone.
     let arguments = json!({"from": made[0].attachment_id, "images": [model]});
     let called = world.call("repeat_edits", arguments).await;
     assert!(called.text.contains("Repeated 1 edit: repeat_edits."), "{}", called.text);
-    let again = world.keep_made(called).await;
+    let again = world.store_outputs(called).await;
     assert_eq!((again[0].width, again[0].height), (Some(50), Some(50)));
     let text = world.refused("repeat_edits", json!({"from": model, "images": others})).await;
     assert!(text.starts_with("from: photo_rocket.jpg was never edited"), "{text}");
 }
 
 #[tokio::test]
-async fn two_edits_of_one_picture_lead_back_to_it_once() {
+async fn undoing_two_edits_of_one_picture_returns_it_once() {
     let world = World::new().await;
     let [original, first, second, _] = thrice_edited(&world).await;
     let called = world.call("revert_to_original", json!({"images": [second, first]})).await;
@@ -88,7 +88,7 @@ async fn two_edits_of_one_picture_lead_back_to_it_once() {
 }
 
 #[tokio::test]
-async fn a_picture_never_edited_is_the_original() {
+async fn a_picture_that_was_never_edited_is_the_original() {
     let world = World::new().await;
     let [original, first, ..] = thrice_edited(&world).await;
     let text = world.refused("undo_edit", json!({"images": [original]})).await;
@@ -106,7 +106,7 @@ async fn a_picture_never_edited_is_the_original() {
 }
 
 #[tokio::test]
-async fn of_several_parents_the_first_is_gone_back_to() {
+async fn undo_returns_the_first_of_several_parents() {
     let world = World::new().await;
     let (one, two) =
         (world.sends_image("photo_rocket.jpg").await, world.sends_image("photo_chelsea.png").await);
@@ -116,7 +116,7 @@ async fn of_several_parents_the_first_is_gone_back_to() {
 }
 
 #[tokio::test]
-async fn a_deleted_parent_is_told_and_the_oldest_left_counts_as_the_original() {
+async fn a_deleted_parent_is_reported_and_revert_stops_before_it() {
     let world = World::new().await;
     let orphan = world.made_from("orphan.jpg", vec![AttachmentId::new()]).await;
     let text = world.refused("undo_edit", json!({"images": [orphan]})).await;

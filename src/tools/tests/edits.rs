@@ -1,4 +1,4 @@
-//! Edits on real pictures: what they make, what they remember of it, and what fails alone.
+//! Edits on real pictures: outputs, recipes, names and partial failures.
 
 use super::*;
 use crate::attachments::markers;
@@ -17,7 +17,7 @@ async fn edited(world: &World, tool: &str, image: AttachmentId, rest: Value) -> 
 }
 
 #[tokio::test]
-async fn a_highlight_keeps_the_picture_and_remembers_how_it_was_made() {
+async fn a_highlight_has_a_parent_and_a_recipe_and_keeps_the_picture() {
     let world = World::new().await;
     let image = world.sends("eagle.jpg", image_file("photo_rocket.jpg")).await;
     let regions = json!([
@@ -59,7 +59,7 @@ async fn crops_follow_the_region_or_the_aspect() {
 }
 
 #[tokio::test]
-async fn turns_flips_and_filters_do_what_they_say() {
+async fn rotations_flips_and_filters_change_the_pixels_as_named() {
     let world = World::new().await;
     let image = world.sends_image("photo_chelsea.png").await;
     let before = world.picture(&world.found(image).await).await;
@@ -89,7 +89,7 @@ async fn turns_flips_and_filters_do_what_they_say() {
 }
 
 #[tokio::test]
-async fn every_way_to_say_a_size_gives_that_size() {
+async fn every_form_of_a_size_gives_that_size() {
     let world = World::new().await;
     let image = world.sends_image("photo_rocket.jpg").await;
     for (arguments, size) in [
@@ -153,7 +153,7 @@ async fn several_images_give_one_output_each_in_order_and_ids_may_be_whole_marke
 }
 
 #[tokio::test]
-async fn what_worked_is_returned_and_what_did_not_is_told_by_position_and_name() {
+async fn a_partial_failure_returns_the_outputs_and_names_the_failed_images() {
     let world = World::new().await;
     let good = world.sends_image("photo_rocket.jpg").await;
     let pdf = world.sends("report.pdf", &b"%PDF-1.7\n%\xE2\xE3\xCF\xD3\n1 0 obj\n"[..]).await;
@@ -177,7 +177,7 @@ async fn what_worked_is_returned_and_what_did_not_is_told_by_position_and_name()
 }
 
 #[tokio::test]
-async fn another_conversations_picture_is_unknown() {
+async fn a_picture_of_another_conversation_is_unknown() {
     let world = World::new().await;
     let image = world.sends_image("photo_rocket.jpg").await;
     let elsewhere = world.elsewhere();
@@ -200,7 +200,7 @@ async fn another_conversations_picture_is_unknown() {
 }
 
 #[tokio::test]
-async fn hostile_pictures_are_refused_with_a_reason_each() {
+async fn hostile_pictures_are_refused_with_a_reason() {
     let world = World::new().await;
     for (name, reason) in [
         ("bad_corrupted.heic", ""),
@@ -222,7 +222,7 @@ async fn hostile_pictures_are_refused_with_a_reason_each() {
 }
 
 #[tokio::test]
-async fn a_picture_from_a_phone_is_edited_upright_and_loses_its_position() {
+async fn a_photo_from_a_phone_is_edited_upright_and_loses_its_gps_position() {
     let world = World::new().await;
     let image = world.sends_image("exif_landscape_6.jpg").await;
     let (_, picture) = edited(&world, "crop_image", image, json!({"aspect": "3:2"})).await;
@@ -234,7 +234,7 @@ async fn a_picture_from_a_phone_is_edited_upright_and_loses_its_position() {
 }
 
 #[tokio::test]
-async fn a_full_conversation_says_so_instead_of_keeping_more() {
+async fn an_edit_over_the_conversation_quota_is_refused() {
     let world = World::new().await;
     let image = world.sends_image("photo_rocket.jpg").await;
     let full = Limits { max_conversation_bytes: 112_525, ..world.context.renderer.attachments.limits() };

@@ -1,10 +1,10 @@
-//! Choosing and describing files.
+//! `attach_to_response`, `list_attachments` and `get_attachment_info`.
 
 use super::*;
 use serde_json::json;
 
 #[tokio::test]
-async fn chosen_files_keep_their_order_and_are_named_once() {
+async fn chosen_files_keep_their_order_without_duplicates() {
     let world = World::new().await;
     let (a, b) = (world.sends_image("photo_rocket.jpg").await, world.sends("notes.txt", &b"hello"[..]).await);
     let called = world
@@ -18,7 +18,7 @@ async fn chosen_files_keep_their_order_and_are_named_once() {
 }
 
 #[tokio::test]
-async fn one_unknown_id_means_nothing_is_chosen() {
+async fn one_unknown_id_refuses_the_whole_choice() {
     let world = World::new().await;
     let (known, unknown) = (world.sends_image("photo_rocket.jpg").await, AttachmentId::new());
     let text = world.refused("attach_to_response", json!({"attachment_ids": [known, unknown]})).await;
@@ -28,7 +28,7 @@ async fn one_unknown_id_means_nothing_is_chosen() {
 }
 
 #[tokio::test]
-async fn the_list_has_the_newest_first_and_no_more_than_asked_for() {
+async fn the_list_is_newest_first_and_limited() {
     let world = World::new().await;
     let photo = world.sends_image("photo_rocket.jpg").await;
     let notes = world.sends("notes.txt", &b"hello"[..]).await;
@@ -39,7 +39,7 @@ async fn the_list_has_the_newest_first_and_no_more_than_asked_for() {
     let lines: Vec<_> = called.text.lines().collect();
     assert_eq!(lines[0], "The newest 3 files of this conversation:");
     let id = flipped.attachment_id;
-    // It has no size yet: until somebody needs its file, it is its recipe.
+    // It has no size yet: its file is rendered when it is needed.
     assert_eq!(
         lines[1],
         format!("- [{id}] photo_rocket-flipped.jpg (image/jpeg, 640×427) - just now, made here")
@@ -61,7 +61,7 @@ async fn the_list_has_the_newest_first_and_no_more_than_asked_for() {
 }
 
 #[tokio::test]
-async fn info_tells_where_a_file_came_from_and_how_it_was_made() {
+async fn info_contains_the_source_the_parents_and_the_recipe() {
     let world = World::new().await;
     let photo = world.sends("eagle.jpg", image_file("photo_rocket.jpg")).await;
     let text = world.call("get_attachment_info", json!({"attachment_id": photo})).await.text;

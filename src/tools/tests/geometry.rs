@@ -44,7 +44,7 @@ async fn trimming_finds_the_picture_inside_its_bars() {
 }
 
 #[tokio::test]
-async fn a_picture_without_borders_or_with_nothing_else_is_told_so() {
+async fn trimming_without_borders_or_content_is_refused() {
     let world = World::new().await;
     let image = world.sends_image("photo_chelsea.png").await;
     let text = world.refused("crop_image", json!({"images": [image], "trim": true, "tolerance": 0})).await;
@@ -55,11 +55,11 @@ async fn a_picture_without_borders_or_with_nothing_else_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_crop_is_said_in_one_way() {
+async fn a_crop_takes_exactly_one_target() {
     let world = World::new().await;
     let image = world.sends_image("photo_rocket.jpg").await;
     let region = json!({"left": 0, "top": 0, "right": 500, "bottom": 500});
-    for (arguments, says) in [
+    for (arguments, expected) in [
         (json!({"region": region, "aspect": "1:1"}), "region and aspect were both given"),
         (json!({"aspect": "1:1", "trim": true}), "aspect and trim were both given"),
         (json!({"region": region, "around": {"x": 1, "y": 1}}), "around goes with aspect only"),
@@ -71,7 +71,7 @@ async fn a_crop_is_said_in_one_way() {
         let mut arguments = arguments;
         arguments["images"] = json!([image]);
         let text = world.refused("crop_image", arguments).await;
-        assert!(text.contains(says), "{text}");
+        assert!(text.contains(expected), "{text}");
     }
     let (plain, trimless) = (json!({"region": region}), json!({"region": region, "trim": false}));
     let one = edited(&world, "crop_image", image, plain).await;
@@ -93,14 +93,14 @@ async fn straightening_cuts_the_corners_that_rotating_shows() {
         "{}",
         straight.width()
     );
-    // The rocket stands before a dark sky: white could only be an empty corner.
+    // The sky of this photo is dark, so a white pixel is an empty corner.
     assert!(straight.pixels().get_pixel(0, 0)[0] < 100);
     let turned = edited(&world, "rotate_image", image, json!({"degrees": 3})).await;
     assert!(turned.width() > 640 && turned.pixels().get_pixel(0, 0)[0] > 240);
 }
 
 #[tokio::test]
-async fn sizes_that_need_both_sides_say_so() {
+async fn fits_that_need_both_sides_are_refused_with_one() {
     let world = World::new().await;
     let image = world.sends_image("photo_rocket.jpg").await;
     for arguments in [json!({"width": 99, "fit": "fill"}), json!({"percent": 50, "fit": "stretch"})] {

@@ -1,7 +1,7 @@
-//! A look shows and makes nothing, says how to read what is seen, and says what to do if there is nothing to see.
+//! `look_at_image`: describes the view, stores nothing, and refuses files without a view.
 
 use super::*;
-use crate::{providers::MAX_LOOK_SIDE, tools::look_at_image::look_of};
+use crate::{providers::MAX_LOOK_SIDE, tools::look_at_image::parse_look};
 use imaging::View;
 use serde_json::json;
 
@@ -10,7 +10,7 @@ fn half() -> Value {
 }
 
 #[tokio::test]
-async fn a_look_says_what_is_seen_and_makes_nothing() {
+async fn a_look_describes_the_view_and_has_no_outputs() {
     let world = World::new().await;
     let image = world.sends_image("photo_rocket.jpg").await;
     let looked = world.call("look_at_image", json!({"image": image})).await;
@@ -29,20 +29,20 @@ async fn a_look_says_what_is_seen_and_makes_nothing() {
 }
 
 #[tokio::test]
-async fn a_call_is_understood_the_same_way_afterwards() {
+async fn a_stored_call_is_parsed_like_the_original() {
     let id = AttachmentId::new();
     let marker = format!("[Attachment ID: {id}]");
-    let look = look_of(&json!({"image": marker, "region": half(), "grid": null}).to_string()).unwrap();
+    let look = parse_look(&json!({"image": marker, "region": half(), "grid": null}).to_string()).unwrap();
     assert_eq!((look.id, look.grid), (id, false));
     assert_eq!(look.region, imaging::Region::new(0.0, 0.0, 500.0, 250.0).ok());
-    assert!(look_of(&json!({"image": id, "grid": true}).to_string()).unwrap().grid);
+    assert!(parse_look(&json!({"image": id, "grid": true}).to_string()).unwrap().grid);
     for refused in ["", "{}", "{\"image\": 7}", "{\"image\": \"eagle.jpg\"}", "not JSON"] {
-        assert_eq!(look_of(refused), None, "{refused}");
+        assert_eq!(parse_look(refused), None, "{refused}");
     }
 }
 
 #[tokio::test]
-async fn what_cannot_be_seen_is_told_with_what_to_do() {
+async fn files_without_a_view_are_refused_with_an_alternative() {
     let world = World::new().await;
     let avif = world.sends_image("photo.avif").await;
     let cut = world.sends_image("bad_truncated.png").await;
@@ -66,7 +66,7 @@ async fn what_cannot_be_seen_is_told_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn the_same_look_is_made_once() {
+async fn the_same_look_is_rendered_once() {
     let mut world = World::new().await;
     let image = world.sends_image("photo_rocket.jpg").await;
     let same = world.sends_image("photo_rocket.jpg").await;

@@ -1,4 +1,4 @@
-//! A conversation with files in it, and tools called the way the agent calls them.
+//! Fixture: a conversation with files, and tools called through the registry as the agent calls them.
 
 mod adjustments;
 mod annotate;
@@ -49,7 +49,7 @@ pub fn image_file(name: &str) -> Bytes {
     std::fs::read(path).unwrap().into()
 }
 
-/// An image generation service that is never asked.
+/// An image generation service for tests that send no request to it.
 pub fn image_service() -> Arc<ImageGenerator> {
     rustls::crypto::ring::default_provider().install_default().ok();
     let (key, client) = (SecretString::from(""), http_client().unwrap());
@@ -89,7 +89,7 @@ impl World {
         self.sends(name, image_file(name)).await
     }
 
-    /// A file as some tool might have made it, from parents that need not exist.
+    /// A file made by a tool from these parents, which need not exist.
     pub async fn made_from(&self, name: &str, parents: Vec<AttachmentId>) -> AttachmentId {
         self.add(NewFile {
             source: AttachmentSource::Tool,
@@ -103,17 +103,17 @@ impl World {
     async fn add(&self, file: NewFile) -> AttachmentId {
         let kept = self.context.renderer.attachments.keep(&self.context.scope, file).await.unwrap();
         let id = kept.attachment_id;
-        self.file(Role::User, &[kept]).await;
+        self.add_message(Role::User, &[kept]).await;
         id
     }
 
-    async fn file(&self, role: Role, made: &[Attachment]) {
-        let place = self.context.scope.conversation();
+    async fn add_message(&self, role: Role, made: &[Attachment]) {
+        let conversation = self.context.scope.conversation();
         let user = UserId("local".into());
-        let session = self.context.renderer.store.ensure_session(place, &user).await.unwrap();
+        let session = self.context.renderer.store.ensure_session(conversation, &user).await.unwrap();
         let message = NewMessage {
             attachments: made.iter().map(|file| file.attachment_id).collect(),
-            ..NewMessage::new(place.clone(), session, role, "")
+            ..NewMessage::new(conversation.clone(), session, role, "")
         };
         self.context.renderer.store.add_message_with(&message, made).await.unwrap();
     }
@@ -130,13 +130,13 @@ impl World {
         called.text.strip_prefix("Error: ").expect(&called.text).to_owned()
     }
 
-    /// What a call that must succeed made, filed as the agent does it.
+    /// The outputs of a call that must succeed, stored with a message as the agent does it.
     pub async fn makes(&self, tool: &str, arguments: Value) -> Vec<Attachment> {
         let called = self.call(tool, arguments).await;
-        self.keep_made(called).await
+        self.store_outputs(called).await
     }
 
-    pub async fn keep_made(&self, called: Called) -> Vec<Attachment> {
+    pub async fn store_outputs(&self, called: Called) -> Vec<Attachment> {
         assert!(!called.failed, "{}", called.text);
         let made: Vec<_> = called
             .outputs
@@ -146,7 +146,7 @@ impl World {
                 Output::Known(_) => None,
             })
             .collect();
-        self.file(Role::Tool, &made).await;
+        self.add_message(Role::Tool, &made).await;
         made
     }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 const ID: &str = "7f1c2f4e-0f4d-4c06-9d7e-0d7d3f6a1b11";
 
 #[tokio::test]
-async fn a_redaction_covers_more_than_asked_and_says_that_the_original_stays() {
+async fn a_redaction_covers_a_margin_and_notes_that_the_original_stays() {
     let world = World::new().await;
     let image = world.sends_image("photo_page.png").await;
     let regions = json!([{"left": 250, "top": 250, "right": 500, "bottom": 500}]);
@@ -53,7 +53,7 @@ async fn every_style_works_on_every_kind_of_picture() {
 }
 
 #[tokio::test]
-async fn a_redaction_that_would_hide_nothing_or_not_as_asked_is_refused() {
+async fn redactions_with_conflicting_arguments_are_refused() {
     let fine = json!({"left": 0, "top": 0, "right": 9, "bottom": 9});
     for (rest, expected) in [
         (json!({}), "regions is missing: a list of 1 to 50 items."),

@@ -1,4 +1,4 @@
-//! Whatever is called and however it ends, there is a result to act on.
+//! Every call of the registry ends with a result that the model can act on.
 
 use super::*;
 use crate::{
@@ -8,10 +8,10 @@ use crate::{
 use futures::{FutureExt as _, future::BoxFuture};
 use serde_json::json;
 
-/// A tool that ends badly.
-struct Ends(&'static str);
+/// A tool that panics or hangs.
+struct FaultyTool(&'static str);
 
-impl Tool for Ends {
+impl Tool for FaultyTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec { name: self.0, description: "", progress: "", parameters: json!({}) }
     }
@@ -29,9 +29,9 @@ impl Tool for Ends {
 async fn a_panic_or_a_hang_becomes_a_result() {
     let mut world = World::new().await;
     world.registry = Registry::of(vec![
-        Box::new(Ends("panics_at_once")),
-        Box::new(Ends("panics_later")),
-        Box::new(Ends("hangs")),
+        Box::new(FaultyTool("panics_at_once")),
+        Box::new(FaultyTool("panics_later")),
+        Box::new(FaultyTool("hangs")),
     ]);
     for name in ["panics_at_once", "panics_later"] {
         let text = world.refused(name, json!({})).await;
@@ -47,12 +47,12 @@ async fn a_panic_or_a_hang_becomes_a_result() {
     assert!(called.failed);
 }
 
-/// Never ends, and says how long to wait for that.
-struct Patient(Duration);
+/// A tool that never ends and has a time-out of its own.
+struct SlowTool(Duration);
 
-impl Tool for Patient {
+impl Tool for SlowTool {
     fn spec(&self) -> ToolSpec {
-        ToolSpec { name: "patient", description: "", progress: "", parameters: json!({}) }
+        ToolSpec { name: "slow", description: "", progress: "", parameters: json!({}) }
     }
 
     fn timeout(&self) -> Option<Duration> {
@@ -65,19 +65,19 @@ impl Tool for Patient {
 }
 
 #[tokio::test]
-async fn a_tool_that_takes_longer_than_others_is_waited_for() {
+async fn a_tool_may_have_a_longer_timeout_of_its_own() {
     let mut world = World::new().await;
-    world.registry = Registry::of(vec![Box::new(Patient(Duration::from_millis(20)))]);
+    world.registry = Registry::of(vec![Box::new(SlowTool(Duration::from_millis(20)))]);
     for (usual, waited) in [(5, "20ms"), (30, "30ms")] {
         let usual = Duration::from_millis(usual);
-        let called = world.registry.call(&world.context, "patient", "{}", usual).await;
-        let expected = format!("Error: patient took longer than {waited} and");
+        let called = world.registry.call(&world.context, "slow", "{}", usual).await;
+        let expected = format!("Error: slow took longer than {waited} and");
         assert!(called.text.starts_with(&expected), "{}", called.text);
     }
 }
 
 #[tokio::test]
-async fn an_unknown_tool_is_answered_with_the_nearest_and_all_names() {
+async fn an_unknown_tool_name_gets_the_nearest_and_all_names() {
     let world = World::new().await;
     let text = world.refused("crop", json!({})).await;
     assert!(
@@ -94,7 +94,7 @@ async fn an_unknown_tool_is_answered_with_the_nearest_and_all_names() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_no_json_object_are_told_what_was_wrong_where() {
+async fn arguments_that_are_not_a_json_object_are_refused_with_the_position() {
     let world = World::new().await;
     for (arguments, expected) in [
         (
@@ -120,7 +120,7 @@ async fn arguments_that_are_no_json_object_are_told_what_was_wrong_where() {
 }
 
 #[test]
-fn specs_are_those_allowed_and_each_schema_is_closed() {
+fn every_schema_is_closed_and_only_allowed_tools_are_listed() {
     let registry = Registry::new();
     let specs = registry.specs();
     let names: Vec<_> = specs.iter().map(|spec| spec.name).collect();
@@ -169,11 +169,11 @@ fn specs_are_those_allowed_and_each_schema_is_closed() {
 }
 
 #[tokio::test]
-async fn a_store_that_cannot_be_reached_is_told_without_its_details() {
+async fn store_errors_reach_the_model_without_details() {
     let world = World::new().await;
     let error = crate::store::StoreError::Unusable("postgres://bot:hunter2@db".into());
-    let told = ToolError::from(crate::attachments::AttachmentError::from(error)).told();
-    assert_eq!(told, "Files cannot be reached just now. Try again in a moment.");
+    let text = ToolError::from(crate::attachments::AttachmentError::from(error)).describe();
+    assert_eq!(text, "Files cannot be reached just now. Try again in a moment.");
     let image = world.sends_image("photo_rocket.jpg").await;
     let lost = Attachments::new(
         world.context.renderer.store.clone(),

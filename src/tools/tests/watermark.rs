@@ -1,4 +1,4 @@
-//! Signatures: a text, or another image of the conversation.
+//! `watermark_image` with a text and with another image of the conversation.
 
 use super::*;
 use image::{GenericImageView as _, Rgba, RgbaImage};
@@ -24,7 +24,7 @@ async fn a_text_is_written_in_the_corner() {
 }
 
 #[tokio::test]
-async fn another_image_is_laid_over_each_and_counts_as_a_parent() {
+async fn an_image_watermark_is_drawn_on_each_and_is_a_parent() {
     let world = World::new().await;
     let cat = world.sends_image("photo_chelsea.png").await;
     let page = world.sends_image("photo_page.png").await;
@@ -47,7 +47,7 @@ async fn another_image_is_laid_over_each_and_counts_as_a_parent() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_signed_with_is_told() {
+async fn unusable_watermarks_are_refused() {
     let world = World::new().await;
     let image = world.sends_image("photo_chelsea.png").await;
     let note = world.sends("note.txt", &b"not a picture"[..]).await;
@@ -74,8 +74,8 @@ async fn what_cannot_be_signed_with_is_told() {
     ] {
         let mut arguments = rest;
         arguments["images"] = json!([image]);
-        let told = world.refused("watermark_image", arguments).await;
-        assert!(told.contains(expected), "{told}");
+        let text = world.refused("watermark_image", arguments).await;
+        assert!(text.contains(expected), "{text}");
     }
 }
 
