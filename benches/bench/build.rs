@@ -1,4 +1,4 @@
-//! How long a clean release build takes. Asked for by name only: it takes minutes.
+//! Time of a clean release build. Runs only if named on the command line: it takes minutes.
 
 use super::report::{Section, Unit};
 use anyhow::ensure;

@@ -1,4 +1,4 @@
-//! How long the opening of a turn takes to build from a small and from a large history.
+//! Time to build the opening of a turn from a small and from a large history.
 
 use super::{
     fill::{Filled, filled},
@@ -66,10 +66,10 @@ async fn turns(filled: &Filled, store: &Store, which: i64) -> anyhow::Result<Tim
         turns.push(store.turn(id).await?.context("a turn that was filled in is missing")?);
     }
     let store = store.clone();
-    // The file may be older than today: its newest messages are as recent as they were then. A new photo is shown what came
-    // before its thread, which took two hours itself.
+    // The database file may be days old, so the age limit is relative to its newest message. A new photo is shown the
+    // messages before its thread, and the thread itself spans two hours.
     let max_age = Utc::now() - filled.newest + TimeDelta::hours(4);
-    // On the runtime's own threads, where the program does it.
+    // On the runtime's own threads, as in the program.
     let work = tokio::spawn(async move {
         let prompts = Prompts::load(None)?;
         let bounds = Bounds { max_messages: 10, max_age, max_thread_tokens: 24_000 };

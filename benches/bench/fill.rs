@@ -1,5 +1,5 @@
-//! Databases with many messages, made by SQL alone and kept in the temporary folder for the next run: people who
-//! send a photo, ask for an edit and reply twice, over and over, in many conversations at once.
+//! Databases with many messages, filled with SQL and kept in the temporary folder for the next run. In every conversation
+//! a person repeatedly sends a photo, asks for an edit and replies twice.
 
 use anyhow::Context as _;
 use chrono::{DateTime, Utc};
@@ -10,7 +10,7 @@ use std::{fs, path::Path};
 /// 42 threads of three turns of four messages: the person, the tool call, its result, the answer.
 pub const PER_CONVERSATION: i64 = 504;
 pub const PER_THREAD: i64 = 12;
-/// Part of the file's name: to be raised when what is filled in changes.
+/// Part of the file's name. Raise it when the content changes.
 const VERSION: u32 = 2;
 
 pub struct Filled {
@@ -52,7 +52,7 @@ pub async fn filled(conversations: i64) -> anyhow::Result<Filled> {
 
 async fn fill(path: &Path, conversations: i64) -> anyhow::Result<()> {
     for leftover in ["draft", "draft-wal", "draft-shm"] {
-        // Usually there is none.
+        // Fails if there is none, which is usual.
         let _ = fs::remove_file(path.with_extension(leftover));
     }
     let url = format!("sqlite://{}", path.display());
@@ -71,8 +71,8 @@ async fn fill(path: &Path, conversations: i64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// `n` counts messages as they came: `c` is the conversation, `k` its how-manieth message, `p` the place in its
-/// thread. Ids are made from `n`, so that rows can name each other.
+/// `n` counts all messages in order, `c` is the conversation, `k` the message's number in it, and `p` its position in the
+/// thread. Ids are computed from `n`, so that rows can refer to each other.
 const SCRIPT: &str = r#"
 BEGIN;
 CREATE TEMP TABLE laid_out AS

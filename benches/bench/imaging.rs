@@ -1,5 +1,5 @@
-//! Edits of photos against the least any edit must do, to decode and to encode, and against other libraries, all in
-//! turns. Peak memory is taken in processes of their own.
+//! Time of edits compared with the floor of every edit (one decode and one encode) and with other libraries. Runs
+//! alternate between them. Peak memory is measured in separate processes.
 
 use super::{
     imaging_chain::Thread,
@@ -15,11 +15,11 @@ use libjpeg_turbo_rs::{Encoder, PixelFormat, decompress_to};
 use rustix::time::{ClockId, clock_gettime};
 use std::{fmt::Write as _, fs, hint::black_box, path::Path, process::Command};
 
-/// The argument that makes this program do one edit and tell its peak memory.
+/// The argument with which this program runs one edit and prints its peak memory.
 pub const ONE_EDIT: &str = "one-edit";
 const ROUNDS: usize = 5;
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/images/photo_flower.jpg");
-/// Edits are written at the quality of their source, so the photos are made with this one.
+/// The JPEG quality of the photos. Edits keep the quality of their source.
 const QUALITY: u8 = 85;
 const MOST_MEGABYTES: f64 = 65.0;
 
@@ -36,7 +36,7 @@ const PHOTOS: [Photo; 2] = [
     Photo { name: "small", title: "1280×960", width: 1280, height: 960, resized: 640 },
 ];
 
-/// An edit, and how many times the floor it may take.
+/// An edit, and its goal as a multiple of the floor.
 const EDITS: [(&str, f64); 6] =
     [("highlight", 1.25), ("blur", 1.25), ("crop", 1.25), ("rotate", 1.6), ("resize", 1.6), ("collage", 1.6)];
 
@@ -99,7 +99,7 @@ pub async fn measure() -> anyhow::Result<Section> {
     Ok(section)
 }
 
-/// Does one edit and renderer this process's peak memory.
+/// Runs one edit and prints the peak memory of this process.
 pub fn edit_once(edit: &str, path: &str) -> anyhow::Result<()> {
     let bytes = fs::read(path)?;
     let photo = PHOTOS.iter().find(|photo| path.contains(photo.name)).context("an unknown photo")?;
@@ -163,7 +163,7 @@ fn compare(
 fn shown(ratios: &mut [f64]) -> String {
     let middle = median(ratios);
     match ratios {
-        // Sorted by now.
+        // `median` has sorted them.
         [least, .., most] => format!("{middle:.2} ({least:.2}–{most:.2})"),
         _ => "missing or failed".to_owned(),
     }
@@ -181,15 +181,15 @@ pub fn processor_millis() -> f64 {
     time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
 }
 
-/// With the noise a camera would add: an enlarged picture alone would be too easy to encode.
-/// The large photo, each number another file.
+/// The large photo; each number gives another file.
 pub fn photo_of(number: usize) -> anyhow::Result<Vec<u8>> {
     let mut bytes = made(&PHOTOS[0])?;
-    // What follows the end of a JPEG is nobody's business, but it makes another file of it.
+    // Decoders ignore bytes after the end of a JPEG, but the file's hash changes.
     bytes.extend(number.to_le_bytes());
     Ok(bytes)
 }
 
+/// Adds the noise of a camera: an enlarged picture alone would be too easy to encode.
 fn made(photo: &Photo) -> anyhow::Result<Vec<u8>> {
     let sample = image::load_from_memory(&fs::read(SAMPLE)?)?;
     let mut pixels = sample.resize_exact(photo.width, photo.height, FilterType::Triangle).into_rgb8();
@@ -209,7 +209,7 @@ fn encode(pixels: &[u8], width: u32, height: u32) -> anyhow::Result<Vec<u8>> {
     encoder.encode().map_err(|error| anyhow!("the JPEG encoder: {error}"))
 }
 
-/// Stands in for the C library where that is missing.
+/// Replaces the C library if it is not installed.
 fn port_floor(edit: &str, photo: &Photo, bytes: &[u8]) -> anyhow::Result<Vec<u8>> {
     let decode =
         || decompress_to(bytes, PixelFormat::Rgb).map_err(|error| anyhow!("the JPEG decoder: {error}"));

@@ -1,5 +1,5 @@
-//! Five edits asked for in one message, as the agent's tools do them: against one edit of the same photo. Both are
-//! measured up to the file that is sent.
+//! Time of five edits in one turn, run by the agent's tools, compared with one edit of the same photo. Both include
+//! rendering the file that is sent.
 
 use super::imaging::processor_millis;
 use anyhow::{Context as _, bail};
@@ -15,9 +15,9 @@ use photothread::{
 use serde_json::{Value, json};
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TOOL_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The edits of the table above that take one picture, in an order somebody might ask for.
+/// Edits of one picture, in an order that a person might ask for.
 fn edits() -> [(&'static str, Value); 5] {
     let middle = json!({"left": 250, "top": 250, "right": 750, "bottom": 750});
     [
@@ -66,7 +66,7 @@ impl Thread {
         Ok(thread)
     }
 
-    /// Processor time in milliseconds that the first so many edits take, one after the other, until the last is a file.
+    /// Processor time in milliseconds of the first `count` edits, including rendering the last one to a file.
     pub async fn turn(&self, count: usize) -> anyhow::Result<f64> {
         let since = processor_millis();
         let tools = ToolContext::new(self.scope.clone(), &self.renderer);
@@ -74,7 +74,7 @@ impl Thread {
         let mut last = None;
         for (tool, mut arguments) in edits().into_iter().take(count) {
             arguments["images"] = json!([at]);
-            let called = self.registry.call(&tools, tool, &arguments.to_string(), PATIENCE).await;
+            let called = self.registry.call(&tools, tool, &arguments.to_string(), TOOL_TIMEOUT).await;
             let Some(Output::Made(made)) = called.outputs.into_iter().next() else {
                 bail!("{tool}: {}", called.text);
             };

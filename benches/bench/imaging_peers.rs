@@ -1,5 +1,5 @@
-//! Other libraries doing the same edits, in a Python process that answers one question at a time so that all take
-//! turns. What is not installed is told as missing.
+//! The same edits with other libraries, in a Python process that runs one edit per request. A library that is not
+//! installed is reported as missing.
 
 use anyhow::Context as _;
 use std::{
@@ -9,11 +9,11 @@ use std::{
 };
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/bench/peers.py");
-/// The Python that has the peers, if it is not the usual one.
+/// The Python interpreter with the other libraries, if it is not `python3`.
 const PYTHON: &str = "PEERS_PYTHON";
 
 pub const PEERS: [&str; 4] = ["pillow", "libvips", "opencv", "imagemagick"];
-/// The C library, for the floor.
+/// The C library, which measures the floor.
 pub const TURBO: &str = "libjpeg-turbo";
 
 pub struct Peers {
@@ -62,7 +62,7 @@ impl Peers {
 
 impl Drop for Peers {
     fn drop(&mut self) {
-        // It may have ended already, which the answers will have shown.
+        // It may have ended already; then the measurements failed before.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

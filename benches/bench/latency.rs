@@ -1,4 +1,4 @@
-//! From an update to its send under a steady load, beyond the quiet time everybody waits for.
+//! Time from an update to its send under a steady load, without the quiet time of the batch.
 
 use super::{
     model,
@@ -21,7 +21,7 @@ const MESSAGES: usize = 1000;
 const CHATS: i64 = 250;
 const STUCK_CHAT: i64 = 7;
 const STUCK_UPDATES: usize = 200;
-/// The program's default, which it is started with.
+/// The program's default quiet time.
 const QUIET: Duration = Duration::from_millis(300);
 const GOAL: f64 = 5.0;
 
@@ -49,7 +49,7 @@ pub async fn measure() -> anyhow::Result<Section> {
     Ok(section)
 }
 
-/// What the disk of this folder takes for the least durable write, idle.
+/// Time of the smallest durable write to the disk of this folder, without other load.
 fn disk(folder: &Path) -> anyhow::Result<Vec<f64>> {
     let mut file = std::fs::File::create(folder.join("probe"))?;
     let mut times = Vec::new();
@@ -72,7 +72,7 @@ pub async fn measure_beside_a_stuck_chat() -> anyhow::Result<Section> {
         let _program = settings.start(&telegram).await?;
         if stuck {
             telegram.people_write([(STUCK_CHAT, model::HOLD.to_owned())]);
-            // Its turn must run before the rest comes, or all would be one batch.
+            // Its turn must run before the other messages, or all would be one batch.
             tokio::time::sleep(QUIET * 3).await;
             telegram.people_write((0..STUCK_UPDATES).map(|n| (STUCK_CHAT, format!("are you there? {n}"))));
             telegram.all_confirmed().await?;

@@ -1,5 +1,5 @@
-//! How fast and how small the program is, against its goals. Prints what it finds and writes it into
-//! docs/benchmarks.md; nothing here passes or fails.
+//! Benchmarks: time and memory of the program, compared with its goals. Prints the results and writes them into
+//! docs/benchmarks.md; there is no pass or fail.
 //!
 //! `make bench` measures everything but the build; `cargo bench --bench bench -- latency imaging` only those.
 
@@ -23,7 +23,7 @@ mod web;
 
 use report::{Report, Section};
 
-/// In the order of the page. The build takes minutes and is measured only when asked for.
+/// In the order of the page. The build takes minutes and is measured only if named.
 const SECTIONS: [&str; 8] = ["start", "throughput", "latency", "stuck", "context", "web", "imaging", "build"];
 
 fn main() -> anyhow::Result<()> {

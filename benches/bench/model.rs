@@ -1,13 +1,13 @@
-//! A model that speaks OpenAI's language: it answers at once, except to those who ask it to hold on.
+//! A model with OpenAI's API. It answers at once, except to messages that contain `HOLD`.
 
 use super::telegram::serve;
 use axum::{Json, Router, body::Bytes, routing::post};
 use serde_json::{Value, json};
 
-/// Whoever says this never gets an answer.
+/// A message with this text never gets an answer.
 pub const HOLD: &str = "please hold the line";
 
-/// Gives the base URL.
+/// Returns the base URL.
 pub async fn start() -> anyhow::Result<String> {
     let router = Router::new().route("/v1/chat/completions", post(complete));
     Ok(format!("{}/v1", serve(router).await?))

@@ -1,4 +1,4 @@
-//! The real program as a child process, and what the kernel says of its memory.
+//! The real program as a child process, and its memory as the kernel reports it.
 
 use super::telegram::{TOKEN, Telegram};
 use anyhow::{Context as _, bail};
@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The program, running; killed when dropped.
 pub struct Program {
@@ -22,7 +22,7 @@ pub struct Settings<'a> {
 }
 
 impl<'a> Settings<'a> {
-    /// Open to everyone, at its default quiet times, and paced beyond what the load needs. Data goes to `folder`.
+    /// Admits everyone, with the default quiet times and send rates above the load. Data goes to `folder`.
     pub fn new(telegram: &Telegram, folder: &'a Path) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_photothread"));
         command.current_dir(folder).env_clear().env("TELEGRAM_BOT_TOKEN", TOKEN);
@@ -50,7 +50,7 @@ impl<'a> Settings<'a> {
     pub async fn start(self, telegram: &Telegram) -> anyhow::Result<Program> {
         let (poll, log) = (telegram.next_poll(), self.folder.join("log"));
         let program = self.spawn()?;
-        match tokio::time::timeout(PATIENCE, poll).await {
+        match tokio::time::timeout(START_TIMEOUT, poll).await {
             Ok(polled) => polled.map(|()| program),
             Err(_) => bail!("the program never polled; it said: {}", fs::read_to_string(log)?),
         }
@@ -72,7 +72,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // It may have ended already, which the numbers will have shown.
+        // It may have ended already; then the measurements failed before.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,12 +1,12 @@
-//! Numbers to a page: rows with a goal and a ratio, and docs/benchmarks.md, in which each section is replaced
-//! on its own so that a partial run keeps the rest.
+//! Writes results to docs/benchmarks.md: rows with a goal and a ratio. Each section is replaced on its own, so that a
+//! partial run keeps the others.
 
 use anyhow::Context as _;
 use std::{fmt::Write as _, fs, path::PathBuf, process::Command, time::Duration};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/benchmarks.md");
 
-/// What is measured in one go, as the page shows it.
+/// One section of the page: the results of one benchmark.
 pub struct Section {
     title: &'static str,
     about: String,
@@ -21,7 +21,7 @@ struct Row {
     ratio: String,
 }
 
-/// A number and how people read it.
+/// A unit, and how its numbers are formatted.
 #[derive(Clone, Copy)]
 pub enum Unit {
     Milliseconds,
@@ -62,7 +62,7 @@ impl Section {
         self.push(what, goal_text, unit.show(measured), format!("{:.2}", measured / goal));
     }
 
-    /// A number that explains the others.
+    /// A number without a goal.
     pub fn note(&mut self, what: impl Into<String>, unit: Unit, measured: f64) {
         self.push(what, String::new(), unit.show(measured), String::new());
     }
@@ -71,7 +71,7 @@ impl Section {
         self.push(what, String::new(), text.into(), String::new());
     }
 
-    /// Markdown below the table, for what has other columns.
+    /// Markdown below the table, for results with other columns.
     pub fn below(&mut self, text: &str) {
         self.below.push_str(text);
     }
@@ -127,7 +127,7 @@ impl Report {
         Ok(Self { path, text })
     }
 
-    /// Replaces one section, and says when and on what it was measured.
+    /// Replaces one section, with the date and the machine of the measurement.
     pub fn put(&mut self, name: &str, section: &Section) -> anyhow::Result<()> {
         let (open, close) = marks(name);
         let from = self.text.find(&open).with_context(|| format!("{open} is not on the page"))? + open.len();
@@ -160,7 +160,7 @@ fn blank_page() -> String {
     page
 }
 
-/// Date, machine, load and versions; nothing that names a host or a path.
+/// Date, machine, load and versions, without host names and paths.
 fn circumstances() -> String {
     let date = chrono::Utc::now().format("%Y-%m-%d");
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

@@ -1,4 +1,4 @@
-//! From nothing to the first poll, and what the program weighs when nobody writes.
+//! Time from the start of the process to the first poll, and memory without load.
 
 use super::{
     program::Settings,
@@ -25,7 +25,7 @@ pub async fn measure() -> anyhow::Result<Section> {
     }
     let about = format!(
         "From spawning the process to its first `getUpdates`, median of {STARTS} starts; memory {} s after the first \
-         poll, connected, with the page on and nobody writing.",
+         poll, connected, with the page on and no messages.",
         SETTLED.as_secs()
     );
     let mut section = Section::new("Start and idle memory", about);

@@ -1,4 +1,4 @@
-//! A Bot API server that does nothing but hand out updates and note when sends arrive, fast enough for load.
+//! A minimal Bot API server for load: it serves updates and records when sends arrive.
 
 use anyhow::Context as _;
 use axum::{
@@ -18,7 +18,7 @@ use tokio::sync::{Notify, mpsc, watch};
 
 pub const TOKEN: &str = "1:benchmark";
 
-/// A message of the bot reached us.
+/// A send of the bot that has arrived.
 pub struct Sent {
     pub chat: i64,
     pub at: Instant,
@@ -30,7 +30,7 @@ pub struct Telegram {
 }
 
 struct Api {
-    state: Mutex<Desk>,
+    state: Mutex<UpdateQueue>,
     more: Notify,
     polls: watch::Sender<u64>,
     confirmed: watch::Sender<i64>,
@@ -38,11 +38,11 @@ struct Api {
 }
 
 #[derive(Default)]
-struct Desk {
+struct UpdateQueue {
     next_id: i64,
     messages: i64,
     waiting: VecDeque<(i64, Value)>,
-    /// When the last message of a chat was given to the bot.
+    /// When the newest message of each chat was given to the bot.
     handed_out: HashMap<i64, Instant>,
 }
 
@@ -50,7 +50,7 @@ impl Telegram {
     pub async fn start() -> anyhow::Result<(Self, mpsc::UnboundedReceiver<Sent>)> {
         let (sent, received) = mpsc::unbounded_channel();
         let api = Arc::new(Api {
-            state: Mutex::new(Desk { next_id: 1, ..Desk::default() }),
+            state: Mutex::new(UpdateQueue { next_id: 1, ..UpdateQueue::default() }),
             more: Notify::new(),
             polls: watch::channel(0).0,
             confirmed: watch::channel(0).0,
@@ -60,21 +60,21 @@ impl Telegram {
         Ok((Self { url: serve(router).await?, api }, received))
     }
 
-    /// People write, all at once.
+    /// Queues messages of people, all at once.
     pub fn people_write(&self, messages: impl IntoIterator<Item = (i64, String)>) {
-        let mut desk = self.api.desk();
+        let mut queue = self.api.queue();
         for (chat, text) in messages {
-            let (id, message) = (desk.next_id, desk.messages + 1);
-            (desk.next_id, desk.messages) = (id + 1, message);
-            desk.waiting.push_back((id, update(id, message, chat, &text)));
+            let (id, message) = (queue.next_id, queue.messages + 1);
+            (queue.next_id, queue.messages) = (id + 1, message);
+            queue.waiting.push_back((id, update(id, message, chat, &text)));
         }
-        drop(desk);
+        drop(queue);
         self.api.more.notify_one();
     }
 
     /// When the newest message of this chat was given to the bot.
     pub fn handed_out(&self, chat: i64) -> Option<Instant> {
-        self.api.desk().handed_out.get(&chat).copied()
+        self.api.queue().handed_out.get(&chat).copied()
     }
 
     /// Waits for the first poll from now on.
@@ -85,7 +85,7 @@ impl Telegram {
 
     /// Waits until the bot has confirmed everything written so far.
     pub async fn all_confirmed(&self) -> anyhow::Result<()> {
-        let last = self.api.desk().next_id;
+        let last = self.api.queue().next_id;
         self.api.confirmed.subscribe().wait_for(|confirmed| *confirmed >= last).await?;
         Ok(())
     }
@@ -96,7 +96,7 @@ pub async fn serve(router: Router) -> anyhow::Result<String> {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}", listener.local_addr()?);
     let listener = listener.tap_io(|line| {
-        // Without it some answers wait 40 ms for company.
+        // Without it, Nagle's algorithm delays some answers by 40 ms.
         let _ = line.set_nodelay(true);
     });
     tokio::spawn(async move { axum::serve(listener, router).await });
@@ -130,19 +130,19 @@ async fn answer(
 }
 
 impl Api {
-    fn desk(&self) -> MutexGuard<'_, Desk> {
+    fn queue(&self) -> MutexGuard<'_, UpdateQueue> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn updates(&self, body: &Value) -> Value {
         let offset = body["offset"].as_i64().unwrap_or_default();
         let limit = body["limit"].as_u64().unwrap_or(100) as usize;
-        self.desk().waiting.retain(|(id, _)| *id >= offset);
+        self.queue().waiting.retain(|(id, _)| *id >= offset);
         self.confirmed.send_replace(offset);
         self.polls.send_modify(|polls| *polls += 1);
         let until = Instant::now() + Duration::from_secs(body["timeout"].as_u64().unwrap_or_default());
         loop {
-            let batch = self.desk().hand_out(limit);
+            let batch = self.queue().hand_out(limit);
             if !batch.is_empty() {
                 return Value::Array(batch);
             }
@@ -155,19 +155,19 @@ impl Api {
 
     fn take(&self, body: &Value, at: Instant) -> Value {
         let chat = body["chat_id"].as_i64().unwrap_or_default();
-        let mut desk = self.desk();
-        desk.messages += 1;
-        let message = json!({"message_id": desk.messages, "date": chrono::Utc::now().timestamp(),
+        let mut queue = self.queue();
+        queue.messages += 1;
+        let message = json!({"message_id": queue.messages, "date": chrono::Utc::now().timestamp(),
             "text": body["text"], "chat": {"id": chat, "type": "private", "first_name": "Ann"},
             "from": {"id": 1, "is_bot": true, "first_name": "Bench", "username": "bench_bot"}});
-        drop(desk);
-        // Nobody may be counting.
+        drop(queue);
+        // Fails if the benchmark does not read sends.
         let _ = self.sent.send(Sent { chat, at });
         message
     }
 }
 
-impl Desk {
+impl UpdateQueue {
     fn hand_out(&mut self, limit: usize) -> Vec<Value> {
         let now = Instant::now();
         let batch: Vec<Value> = self.waiting.iter().take(limit).map(|(_, update)| update.clone()).collect();

@@ -1,4 +1,4 @@
-//! How many updates a second are committed and confirmed when Telegram has a backlog, and how many are answered.
+//! Updates per second that are committed and confirmed from a backlog, and messages per second that are answered.
 
 use super::{
     postgres::PrivateServer,

@@ -1,4 +1,4 @@
-//! The page and the API on a large history, over HTTP on one connection: each request beside one that asks for nothing.
+//! Time of the page and the API on a large history, over HTTP on one connection, compared with an empty request.
 
 use super::{
     fill::{Filled, PER_CONVERSATION, filled},
@@ -28,7 +28,7 @@ pub async fn measure() -> anyhow::Result<Section> {
     let settings = Settings::new(&telegram, folder.path());
     let settings = settings.with("WEB__LISTEN", &address).with("DATABASE__URL", &filled.url);
     let _program = settings.start(&telegram).await?;
-    // The client wants one, although nothing here is encrypted.
+    // reqwest needs a TLS provider, although nothing here is encrypted.
     rustls::crypto::ring::default_provider().install_default().ok();
     let site = Site { client: Client::new(), url: format!("http://{address}") };
 
@@ -100,7 +100,7 @@ impl Site {
         Ok(Times { p50: quantile(&mut times, 0.5), p99: quantile(&mut times, 0.99) })
     }
 
-    /// The first look at a photo, and the next ones.
+    /// Time of the first thumbnail of a photo, and of the next ones.
     async fn thumbnails(&self) -> anyhow::Result<(f64, f64)> {
         let (mut first, mut later) = (Vec::new(), Vec::new());
         for number in 0..THUMBNAILS {

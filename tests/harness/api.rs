@@ -1,5 +1,4 @@
-//! The Bot API's door: tokens, routing, faults on order, long polling, downloads and the shape of answers.
-//! What each method does is in `methods`.
+//! The Bot API over HTTP: checks the token, routes calls to `methods`, injects faults, serves long polls and downloads.
 
 use super::{
     faults::Fault,
@@ -56,7 +55,7 @@ impl Refusal {
     }
 }
 
-/// Stands in the record instead of a status when there was nobody to answer.
+/// Recorded instead of a status if the caller closed the connection before the answer.
 pub const HUNG_UP: u16 = 0;
 
 pub type Outcome = Result<Value, Refusal>;
@@ -102,7 +101,7 @@ async fn method(
     if let Err(refusal) = check_token(&shared, &bot) {
         return answer(&Err(refusal));
     }
-    // Telegram does not mind capitals, and teloxide writes `SendMessage`; tests say it as the documentation does.
+    // Telegram ignores case, and teloxide writes `SendMessage`. Tests use the spelling of the documentation.
     if method.is_char_boundary(1) {
         method[..1].make_ascii_lowercase();
     }
@@ -122,7 +121,7 @@ async fn method(
     answer(&outcome)
 }
 
-/// A call on record; if its caller goes away before there is an answer, the record says so.
+/// A recorded call. Records `HUNG_UP` if it is dropped before there is an answer.
 struct Recorded<'s> {
     shared: &'s Shared,
     index: usize,

@@ -1,6 +1,6 @@
-//! The real program in this process, pointed at the world: started, stopped and started again on the same data.
+//! The real program in the test's process, connected to the stand-ins. It can be stopped and started on the same data.
 
-use super::{PATIENCE, ScriptedModel, World, panics, postgres};
+use super::{ScriptedModel, WAIT_TIMEOUT, World, panics, postgres};
 use photothread::{
     app::{self, Running, TaskFailures},
     config::Config,
@@ -12,14 +12,14 @@ use photothread::{
 use std::collections::HashMap;
 use tempfile::TempDir;
 
-/// What a test wants different from the defaults, and where its data lives.
+/// Settings of the program under test, and the temporary folder with its data.
 pub struct Settings {
     variables: HashMap<String, String>,
     folder: TempDir,
 }
 
 impl Settings {
-    /// A bot that lets in everyone, on SQLite, offline, with short quiet times.
+    /// A bot that admits everyone, on SQLite, with the offline agent and short quiet times.
     pub fn new(world: &World) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name).display().to_string();
@@ -33,10 +33,10 @@ impl Settings {
             ("PHOTOTHREAD_TELEGRAM__PACING__GROUP_PER_MINUTE", "1000".into()),
             ("PHOTOTHREAD_DATABASE__URL", format!("sqlite://{}", at("photothread.db"))),
             ("PHOTOTHREAD_ATTACHMENTS__URL", format!("file://{}", at("attachments"))),
-            // On a slow machine any turn could take long enough to be shown; tests of drafts turn them on.
+            // On a slow machine any turn may be long enough for a draft. Tests of drafts turn them on.
             ("PHOTOTHREAD_TELEGRAM__DRAFTS__AFTER_MS", "null".into()),
             ("PHOTOTHREAD_WEB__LISTEN", "null".into()),
-            // A model that is asked for titles too would answer out of the script's order.
+            // A request for a title would take an answer of the script.
             ("PHOTOTHREAD_HISTORY__TITLES", "message".into()),
         ];
         let variables = variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
@@ -54,7 +54,7 @@ impl Settings {
         self
     }
 
-    /// Running turns are shown after this long.
+    /// Turns on drafts: the first after `after_ms`, then one edit per `every_ms`.
     pub fn with_drafts(self, after_ms: u32, every_ms: u32) -> Self {
         self.with("PHOTOTHREAD_TELEGRAM__DRAFTS__AFTER_MS", after_ms.to_string())
             .with("PHOTOTHREAD_TELEGRAM__DRAFTS__EVERY_MS", every_ms.to_string())
@@ -65,7 +65,7 @@ impl Settings {
         self.with("OPENAI_API_KEY", "sk-test-key").with("PHOTOTHREAD_PROVIDERS__OPENAI__BASE_URL", base_url)
     }
 
-    /// The same with a model of this vendor, whatever other keys there are.
+    /// The same with a model of this vendor, regardless of other keys.
     pub fn with_model_of(self, vendor: Vendor, model: &ScriptedModel) -> Self {
         self.with_key_of(vendor)
             .with("PHOTOTHREAD_AGENTS__PHOTOTHREAD__PROVIDER", vendor.as_str())
@@ -76,9 +76,9 @@ impl Settings {
         self.with(&format!("{}_API_KEY", vendor.as_str().to_uppercase()), key_of(vendor))
     }
 
-    /// How this vendor's answers come.
-    pub fn with_speech(self, vendor: Vendor, speech: Speech) -> Self {
-        self.with(&setting_of(vendor, "STREAM"), (speech == Speech::InPieces).to_string())
+    /// Whether this vendor's answers are streamed.
+    pub fn with_streaming(self, vendor: Vendor, streaming: Streaming) -> Self {
+        self.with(&setting_of(vendor, "STREAM"), (streaming == Streaming::On).to_string())
     }
 
     pub fn folder(&self) -> &std::path::Path {
@@ -93,20 +93,20 @@ impl Settings {
         Config::load(None, self.variables.clone().into_iter()).expect("the test's settings")
     }
 
-    /// A look at the database beside the bot.
+    /// A second connection to the bot's database.
     pub async fn store(&self) -> Store {
         Store::open(&self.config().database.url.to_url()).await.expect("the test's database")
     }
 
-    /// Waits until the bot has looked at all that people sent: commands are obeyed, messages wait for their batch.
+    /// Waits until every update is handled: commands are done, and messages wait for their batch.
     pub async fn until_looked_at(&self, world: &World) {
         self.until(world, async |store| Ok(store.unhandled_updates().await?.is_empty())).await;
     }
 
-    /// Waits until the bot has filed all that people sent, finished every turn and taken up every send. What is still
-    /// on the wire then has landed once the bot is stopped: silence after both is proof.
+    /// Waits until every message is filed, every turn is finished and every send is started. Sends in flight are done
+    /// when the bot has stopped, so a test of silence stops the bot first.
     pub async fn until_settled(&self, world: &World) {
-        // In the order of the walk, so that nothing moves on unseen from one place to the next.
+        // Checked in processing order, so that no item moves on unseen between two checks.
         let settled = async |store: &Store| {
             Ok(store.unhandled_updates().await?.is_empty()
                 && store.waiting_groups().await?.is_empty()
@@ -124,19 +124,19 @@ impl Settings {
                 tokio::task::yield_now().await;
             }
         };
-        let waited = tokio::time::timeout(PATIENCE, wait).await;
-        assert!(waited.is_ok(), "still busy after {PATIENCE:?}. What the world saw:\n{}", world.story());
+        let waited = tokio::time::timeout(WAIT_TIMEOUT, wait).await;
+        assert!(waited.is_ok(), "still busy after {WAIT_TIMEOUT:?}. Recorded calls:\n{}", world.story());
         store.close().await;
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Speech {
-    InPieces,
-    Whole,
+pub enum Streaming {
+    On,
+    Off,
 }
 
-/// The key a test gives for this vendor.
+/// The API key that tests set for this vendor.
 pub fn key_of(vendor: Vendor) -> &'static str {
     match vendor {
         Vendor::Anthropic => "sk-ant-test-key",

@@ -1,7 +1,7 @@
-//! A real browser, driven over WebDriver: Debian's Chromium through its chromedriver, asked in plain JSON. What is
-//! waited for is looked for again and again until it is there, or until [`PATIENCE`] is over and the page is told.
+//! Chromium, driven over WebDriver with plain JSON requests to chromedriver. Every wait polls until its condition holds,
+//! or fails after [`WAIT_TIMEOUT`] with the text of the page.
 
-use super::PATIENCE;
+use super::WAIT_TIMEOUT;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 use std::{
@@ -29,7 +29,7 @@ const FLAGS: [&str; 11] = [
     "--disable-component-update",
     "--disable-sync",
     "--hide-scrollbars",
-    // As on a desk: a mouse that hovers.
+    // A desktop window: a mouse that can hover.
     "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4",
 ];
 
@@ -62,13 +62,15 @@ impl Browser {
             });
         let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
         let port = loop {
-            let line = tokio::time::timeout(PATIENCE, lines.next_line()).await.expect("chromedriver speaks");
-            let line = line.unwrap().expect("chromedriver says on which port it is");
+            let line = tokio::time::timeout(WAIT_TIMEOUT, lines.next_line())
+                .await
+                .expect("chromedriver prints a line");
+            let line = line.unwrap().expect("chromedriver prints its port");
             if let Some((_, rest)) = line.split_once("started successfully on port ") {
                 break rest.trim_end_matches('.').parse().unwrap();
             }
         };
-        // Whatever it says later must not stop it.
+        // Its output must be read, or it blocks when the pipe is full.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         let client = Client::builder().no_proxy().build().unwrap();
         let mut browser = Browser { client, driver, port, session: String::new() };
@@ -134,7 +136,7 @@ impl Browser {
         self.post("/window", json!({ "handle": tab.0 })).await;
     }
 
-    /// Runs the body of a function with these arguments, and gives what it returns; a promise is waited for.
+    /// Runs the body of a function with these arguments and returns its result; awaits a promise.
     pub async fn run(&self, script: &str, arguments: Value) -> Value {
         let arguments = if arguments.is_array() { arguments } else { json!([arguments]) };
         self.post("/execute/sync", json!({ "script": script, "args": arguments })).await
@@ -145,7 +147,7 @@ impl Browser {
         let script = format!("return ({expression})");
         let wait = async {
             loop {
-                // A page that is just being replaced has no answer yet.
+                // A page that is being replaced cannot evaluate it yet.
                 let body = json!({ "script": script, "args": [] });
                 match self.try_call(Method::POST, "/execute/sync", body).await {
                     Ok(Value::Null | Value::Bool(false)) | Err(_) => {}
@@ -156,7 +158,7 @@ impl Browser {
                 tokio::task::yield_now().await;
             }
         };
-        match tokio::time::timeout(PATIENCE, wait).await {
+        match tokio::time::timeout(WAIT_TIMEOUT, wait).await {
             Ok(value) => value,
             Err(_) => panic!("waited in vain for {what}: {expression}\n{}", self.story().await),
         }
@@ -172,7 +174,7 @@ impl Browser {
         self.until(&format!("{text:?} in {css}"), &expression).await;
     }
 
-    /// How many there are of this right now.
+    /// How many elements match right now.
     pub async fn count(&self, css: &str) -> u64 {
         let script = "return document.querySelectorAll(arguments[0]).length";
         self.run(script, json!([css])).await.as_u64().unwrap()
@@ -190,25 +192,25 @@ impl Browser {
         found[ELEMENT].as_str().unwrap().to_owned()
     }
 
-    /// As a person clicks: it must be in sight and nothing may lie over it.
+    /// Clicks like a person: the element must be visible and not covered.
     pub async fn click(&self, css: &str) {
         let mut why = String::new();
         let attempt = async {
             loop {
                 let id = self.element(css).await;
-                // The driver believes what is above the top of a list that begins at its end to be hidden for good.
+                // The driver takes elements above the start of a reversed list for hidden.
                 let script = "arguments[0].scrollIntoView({ block: 'nearest' })";
                 let body = json!({ "script": script, "args": [{ ELEMENT: id }] });
                 let _ = self.try_call(Method::POST, "/execute/sync", body).await;
                 match self.try_call(Method::POST, &format!("/element/{id}/click"), json!({})).await {
                     Ok(_) => return,
-                    // It moves, or was just replaced.
+                    // The element moves, or was just replaced.
                     Err(error) => why = error,
                 }
                 tokio::task::yield_now().await;
             }
         };
-        if tokio::time::timeout(PATIENCE, attempt).await.is_err() {
+        if tokio::time::timeout(WAIT_TIMEOUT, attempt).await.is_err() {
             panic!("{css} cannot be clicked: {why}\n{}", self.story().await);
         }
     }
@@ -219,7 +221,7 @@ impl Browser {
         self.post(&format!("/element/{id}/value"), json!({ "text": text })).await;
     }
 
-    /// Presses keys wherever the focus is.
+    /// Presses keys on the focused element.
     pub async fn press(&self, keys: &str) {
         let strokes = keys.chars().flat_map(|key| {
             ["keyDown", "keyUp"].map(|kind| json!({ "type": kind, "value": key.to_string() }))
@@ -242,7 +244,7 @@ impl Browser {
         self.post("/actions", json!({ "actions": [mouse] })).await;
     }
 
-    /// What the browser complained about: a script that broke, something the page's policy forbids.
+    /// Errors of the browser's console, such as a script error or a violation of the content security policy.
     pub async fn complaints(&self) -> Vec<String> {
         let log = self.post("/se/log", json!({ "type": "browser" })).await;
         let severe = log.as_array().into_iter().flatten().filter(|line| line["level"] == "SEVERE");
@@ -261,15 +263,15 @@ impl Browser {
         let page =
             self.try_call(Method::POST, "/execute/sync", text).await.unwrap_or_else(|error| json!(error));
         let complaints = self.complaints().await.join("\n");
-        format!("The page:\n{}\nWhat the browser says:\n{complaints}", page.as_str().unwrap_or_default())
+        format!("The page:\n{}\nThe console:\n{complaints}", page.as_str().unwrap_or_default())
     }
 }
 
 impl Drop for Browser {
-    /// Chromium ends with its session, not with the driver: a test that fails must not leave one behind.
+    /// Chromium ends with its session, not with the driver. A failed test must not leave one running.
     fn drop(&mut self) {
         if let Ok(mut line) = TcpStream::connect(("127.0.0.1", self.port)) {
-            let _ = line.set_read_timeout(Some(PATIENCE));
+            let _ = line.set_read_timeout(Some(WAIT_TIMEOUT));
             let request = format!(
                 "DELETE /session/{} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n",
                 self.session

@@ -1,4 +1,4 @@
-//! What can go wrong between the bot and Telegram, on order of the test; and the pace the bot kept.
+//! Faults between the bot and Telegram that a test injects, and a check of the bot's send rate.
 
 use super::{gate::Gate, received::Call, state::Shared, state::State};
 use std::{
@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A fault that waits for the next request it fits.
+/// A fault for the next request that matches.
 pub struct Rule {
     method: String,
     chat_id: Option<i64>,
@@ -16,11 +16,11 @@ pub struct Rule {
 
 #[derive(Clone)]
 pub enum Fault {
-    /// The request is never seen by Telegram, the line just dies.
+    /// The connection is cut before Telegram acts.
     CutBefore,
-    /// Telegram acts, but the bot never hears of it.
+    /// Telegram acts, and the connection is cut before the answer.
     CutAfter,
-    /// A download that dies after half of its bytes.
+    /// A download is cut after half of its bytes.
     CutHalfway,
     Answer(u16),
     Flood(u64),
@@ -28,12 +28,12 @@ pub enum Fault {
     HoldAnswer(Gate),
 }
 
-/// Every send the flood limits count.
+/// Every method that counts towards the flood limits.
 const SENDS: [&str; 4] = ["sendMessage", "sendPhoto", "sendDocument", "sendMediaGroup"];
 const ANY_SEND: &str = "any send";
 
 impl State {
-    /// The fault ordered for this request, used up by asking.
+    /// Takes the first fault that matches this request.
     pub fn take_fault(&mut self, method: &str, chat_id: Option<i64>) -> Option<Fault> {
         let fits = |rule: &Rule| {
             let method_fits = rule.method == method || (rule.method == ANY_SEND && SENDS.contains(&method));
@@ -50,7 +50,7 @@ impl State {
     }
 }
 
-/// The next request to a method; say what shall happen to it.
+/// Builder of a fault for the next request to a method.
 #[must_use = "say what shall happen to it"]
 pub struct Next<'w> {
     shared: &'w Shared,
@@ -68,51 +68,51 @@ impl<'w> Next<'w> {
         Next::new(shared, ANY_SEND)
     }
 
-    /// Only requests about this chat.
+    /// Only for requests about this chat.
     pub fn in_chat(mut self, chat_id: i64) -> Self {
         self.chat_id = Some(chat_id);
         self
     }
 
-    /// Not just the next one but the next `times`.
+    /// For the next `times` requests instead of one.
     pub fn times(mut self, times: usize) -> Self {
         self.times = times;
         self
     }
 
-    /// The connection dies and nothing happened.
+    /// The connection is cut and nothing happens.
     pub fn gets_lost(self) {
         self.order(Fault::CutBefore);
     }
 
-    /// It happens, but the connection dies before the answer: the ambiguous send.
+    /// Telegram acts, but the connection is cut before the answer: a send with an unknown outcome.
     pub fn loses_its_answer(self) {
         self.order(Fault::CutAfter);
     }
 
-    /// A download stops after half of the file.
+    /// A download is cut after half of the file.
     pub fn breaks_halfway(self) {
         self.order(Fault::CutHalfway);
     }
 
-    /// Nothing happens and the answer is this error, such as 500 or 502.
+    /// Nothing happens, and the answer is this status, such as 500 or 502.
     pub fn answers(self, status: u16) {
         self.order(Fault::Answer(status));
     }
 
-    /// Nothing happens and the bot is told to wait.
+    /// Nothing happens, and the answer is a 429.
     pub fn meets_flood(self, retry_after: u64) {
         self.order(Fault::Flood(retry_after));
     }
 
-    /// It waits before anything happens, until the gate is opened.
+    /// Nothing happens until the gate is opened.
     pub fn waits(self) -> Gate {
         let gate = Gate::closed();
         self.order(Fault::Hold(gate.clone()));
         gate
     }
 
-    /// It happens at once, but its answer waits until the gate is opened.
+    /// Telegram acts at once, but answers only when the gate is opened.
     pub fn waits_with_its_answer(self) -> Gate {
         let gate = Gate::closed();
         self.order(Fault::HoldAnswer(gate.clone()));
@@ -126,8 +126,8 @@ impl<'w> Next<'w> {
     }
 }
 
-/// The pace Telegram asks of bots. An album is one message for the chat's second, and as many as it has
-/// pictures for the group's minute and for all chats together.
+/// Telegram's flood limits. An album counts as one message for the limit per chat and second, and as one per picture for
+/// the limits per group and minute and for all chats together.
 #[derive(Clone, Copy, Debug)]
 pub struct RateLimits {
     pub chat_per_second: usize,
@@ -142,7 +142,7 @@ impl Default for RateLimits {
 }
 
 impl RateLimits {
-    /// Where the recorded calls were too fast, in words; refused sends count too, as they do at Telegram.
+    /// Describes where the recorded calls broke a limit. Refused sends count too, as they do at Telegram.
     pub(super) fn violations(&self, calls: &[Call]) -> Vec<String> {
         let mut by_chat: BTreeMap<i64, Vec<(Instant, usize)>> = BTreeMap::new();
         let mut overall = Vec::new();
@@ -166,7 +166,7 @@ impl RateLimits {
     }
 }
 
-/// The windows are a little short, so that a punctual bot on a jittery machine is not blamed.
+/// The windows are a little shorter than Telegram's, because a slow machine delays sends unevenly.
 fn over(who: &str, sends: &[(Instant, usize)], window: Duration, most: usize) -> Vec<String> {
     let mut found = Vec::new();
     for (index, (end, _)) in sends.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Files at Telegram: what may be uploaded, the ids they get, the sizes of a photo, and what may be downloaded.
+//! Files at Telegram: upload limits, file ids, the sizes of a photo, and download limits.
 
 use super::{
     api::{Outcome, Refusal},
@@ -14,7 +14,7 @@ const PHOTO_LIMIT: usize = 10 << 20;
 const UPLOAD_LIMIT: usize = 50 << 20;
 const DOWNLOAD_LIMIT: u64 = 20 << 20;
 
-/// What a file is as far as sending it again goes: ids do not cross from one kind to another.
+/// The kind of a file. A file id can only be sent again as the same kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     Photo,
@@ -49,10 +49,10 @@ pub struct StoredFile {
     pub name: String,
     pub path: String,
     bytes: Bytes,
-    /// More than the bytes when the test only claims that a file is huge.
+    /// The stated size. Larger than `bytes` if the test only claims that the file is huge.
     pub size: u64,
     pub dimensions: Option<(u32, u32)>,
-    /// A smaller size of a photo, made from the bytes only if somebody asks for it.
+    /// A smaller size of a photo, scaled down when it is downloaded.
     shrunk: bool,
 }
 
@@ -69,7 +69,7 @@ impl StoredFile {
         }
     }
 
-    /// What was uploaded, also for a smaller size of it.
+    /// The uploaded bytes, also for a smaller size.
     pub fn original(&self) -> Bytes {
         self.bytes.clone()
     }
@@ -187,7 +187,7 @@ impl State {
         media
     }
 
-    /// The file a send names: an upload, or the id of a file that is already here.
+    /// The file that a send names: an upload, or the id of a stored file.
     pub fn file_to_send(&mut self, params: &Params, key: &str, kind: Kind) -> Result<StoredFile, Refusal> {
         let upload = match params.text(key) {
             None => params.files.get(key),
@@ -230,7 +230,7 @@ impl State {
         }
         let mut found = file.meta();
         found["file_path"] = file.path.clone().into();
-        // An estimate would lie about a smaller size, which exists only once it is asked for.
+        // A smaller size is scaled on demand, so its byte count is not known.
         found["file_size"] = if file.shrunk { file.content().len() as u64 } else { file.size }.into();
         Ok(found)
     }

@@ -1,6 +1,6 @@
-//! A gate that holds a request until the test opens it, and tells the test when the request has come.
+//! A gate that holds a request until the test opens it. The test can wait for the request to arrive.
 
-use super::PATIENCE;
+use super::WAIT_TIMEOUT;
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -15,14 +15,14 @@ impl Gate {
         Gate { arrived: Arc::new(watch::Sender::new(0)), open: Arc::new(watch::Sender::new(false)) }
     }
 
-    /// Waits until a request stands at the gate.
+    /// Waits until a request has arrived at the gate.
     pub async fn reached(&self) {
         let mut arrived = self.arrived.subscribe();
-        let came = tokio::time::timeout(PATIENCE, arrived.wait_for(|n| *n > 0)).await;
-        assert!(came.is_ok(), "no request reached the gate within {PATIENCE:?}");
+        let came = tokio::time::timeout(WAIT_TIMEOUT, arrived.wait_for(|n| *n > 0)).await;
+        assert!(came.is_ok(), "no request reached the gate within {WAIT_TIMEOUT:?}");
     }
 
-    /// Lets the request, and any later one at this gate, through.
+    /// Lets this request and all later ones through.
     pub fn open(&self) {
         self.open.send_replace(true);
     }
@@ -30,7 +30,7 @@ impl Gate {
     pub(super) async fn pass(&self) {
         self.arrived.send_modify(|n| *n += 1);
         let mut open = self.open.subscribe();
-        // The gate itself keeps the sender alive, so this only ends when it opens.
+        // The gate holds the sender, so this ends only when it is opened.
         let _ = open.wait_for(|open| *open).await;
     }
 }

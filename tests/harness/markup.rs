@@ -1,5 +1,5 @@
-//! Parse modes, only as closely as a bot can trip over them: HTML tags, and Markdown's pairs and reserved
-//! characters. Nested Markdown and custom emoji are not modelled.
+//! Parse modes: HTML tags, and the pairs and reserved characters of Markdown. Nested Markdown and custom emoji are not
+//! modelled.
 
 use super::{api::Refusal, text::utf16_len};
 use serde_json::{Value, json};
@@ -93,7 +93,7 @@ fn markdown(source: &str, marks: &[char], strict: bool) -> Result<(String, Vec<V
         if character == '\\' {
             text.extend(characters.next().map(|(_, escaped)| escaped));
         } else if link_end == Some(at) {
-            // The address of a link is not shown: skip to its closing bracket.
+            // The address of a link is not part of the text.
             characters.by_ref().find(|(_, next)| *next == ')');
             link_end = None;
         } else if character == '`' || (marks.contains(&character) && !in_code) {

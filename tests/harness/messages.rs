@@ -1,4 +1,4 @@
-//! Messages as Telegram shows them to a bot: ids, senders, replies one level deep; and the same as a test reads them.
+//! Messages as Telegram sends them to a bot, with replies one level deep, and as a test reads them.
 
 use super::{
     files::{Kind, StoredFile},
@@ -30,7 +30,7 @@ pub fn field_of(kind: Kind) -> &'static str {
     }
 }
 
-/// A message as it stands inside another one: without what it replied to itself.
+/// A message as part of another one, without its own replied-to message.
 pub fn embedded(message: &Value) -> Value {
     let mut message = message.clone();
     if let Some(fields) = message.as_object_mut() {
@@ -40,7 +40,7 @@ pub fn embedded(message: &Value) -> Value {
     message
 }
 
-/// Sets words a person typed, with the entities Telegram finds in them.
+/// Sets text that a person typed, with the entities that Telegram detects.
 pub fn set_typed(message: &mut Value, field: &str, words: &str) {
     if !words.is_empty() {
         set_words(message, field, words, detect_entities(words));

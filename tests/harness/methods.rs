@@ -1,4 +1,4 @@
-//! What each Bot API method does to the world, and what it refuses. Files and text have their own rules elsewhere.
+//! What each Bot API method changes and refuses. `files` and `text` have their own rules.
 
 use super::{
     api::{Outcome, Refusal},
@@ -81,7 +81,7 @@ fn open_chat<'s>(state: &'s mut State, params: &Params) -> Result<(i64, &'s mut 
     }
 }
 
-/// A message of the bot without content yet; it takes an id only once everything else about it is right.
+/// A message of the bot without content. It gets an id only after all other checks.
 struct Draft {
     chat_id: i64,
     reply_to: Option<Value>,
@@ -139,7 +139,7 @@ impl Draft {
     }
 }
 
-/// Only inline keyboards stay with a message; the others are accepted and not shown.
+/// Only inline keyboards are kept with a message; others are accepted and ignored.
 fn keyboard(params: &Params) -> Result<Option<Value>, Refusal> {
     let Some(markup) = params.json("reply_markup")? else {
         return Ok(None);
@@ -193,7 +193,7 @@ fn send_group(state: &mut State, params: &Params) -> Outcome {
     let items = params.list("media")?;
     match items.len() {
         0 => return Err(Refusal::bad("there are no messages to send")),
-        // Telegram would send one as a single message, against its own documentation; bots must not rely on it.
+        // Telegram accepts an album of one, against its own documentation. Bots must not rely on it.
         1 => return Err(Refusal::bad("too few messages to send as an album")),
         2..=10 => {}
         _ => return Err(Refusal::bad("too many messages to send as an album")),
@@ -272,7 +272,7 @@ fn send_action(state: &mut State, params: &Params) -> Outcome {
 
 fn edit_text(state: &mut State, params: &Params) -> Outcome {
     let (chat_id, _) = open_chat(state, params)?;
-    // For an edit Telegram has another name for the same thing.
+    // Telegram words this error differently for an edit.
     let too_long = |refusal: Refusal| match refusal.description.ends_with("message is too long") {
         true => Refusal::bad("MESSAGE_TOO_LONG"),
         false => refusal,

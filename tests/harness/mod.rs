@@ -1,5 +1,5 @@
-//! The world our tests live in: Telegram's Bot API with people in it ([`World`]) and a model that says what it
-//! is told ([`ScriptedModel`]), both served over HTTP on this machine. No test of the bot lives here.
+//! Stand-ins for the services that the program talks to: Telegram's Bot API with people in it ([`World`]) and the model
+//! vendors' APIs ([`ScriptedModel`]), served over HTTP. docs/testing.md explains how to use them.
 //!
 //! A test reads like a conversation:
 //! ```ignore
@@ -9,7 +9,7 @@
 //! ann.replies(&photo, "rotate left").await;
 //! let answer = ann.next_message().await;
 //! ```
-//! Every wait ends when the thing happens, or after [`PATIENCE`] with a story of what the world saw.
+//! Every wait ends when its event happens, or fails after [`WAIT_TIMEOUT`] with the recorded calls.
 
 #![allow(dead_code, unused_imports)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -20,12 +20,12 @@ mod browser;
 mod faults;
 mod files;
 mod gate;
+mod image_service;
 mod installed;
 mod markup;
 mod messages;
 mod methods;
 mod model;
-mod painter;
 mod panics;
 mod people;
 mod pictures;
@@ -39,17 +39,17 @@ mod text;
 mod uploads;
 mod world;
 
-pub use bot::{BotUnderTest, Settings, Speech, key_of};
+pub use bot::{BotUnderTest, Settings, Streaming, key_of};
 pub use browser::{Browser, Tab};
 pub use faults::RateLimits;
 pub use gate::Gate;
+pub use image_service::{GENERATED_COLOR, ImageService, ImageServiceAnswer, ImageServiceRequest};
 pub use installed::installed;
 pub use model::{
     Answer, Said, ScriptedModel,
     reading::{self, attachment_ids},
     whole_answer,
 };
-pub use painter::{Canvas, Commission, PAINT, PaintingService};
 pub use people::{FileKind, Group, MessageRef, Person, User, user};
 pub use pictures::{jpeg, jpeg_of, png};
 pub use program::Program;
@@ -57,5 +57,5 @@ pub use received::{Button, Call, Received};
 pub use server::Server;
 pub use world::World;
 
-/// How long a test waits for something that should happen at once: generous, for slow machines.
-pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
+/// Limit of every wait for an event. Long, because machines may be slow.
+pub const WAIT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(20);

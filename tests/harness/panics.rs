@@ -8,8 +8,7 @@ use std::{
 
 static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Threads of tokio's runtimes and of the stand-ins. The test's own thread is not among them: its panic is the test's
-/// failure already.
+/// Threads of tokio's runtimes and of the stand-ins. A panic on the test's own thread fails the test anyway.
 const BACKGROUND_THREADS: [&str; 2] = ["tokio-", super::server::THREAD_NAME];
 
 /// Records panics from now on. The usual message is still printed.
@@ -28,7 +27,7 @@ pub(super) fn record() {
     });
 }
 
-/// Every panic in the background of this process so far. nextest runs each test in a process of its own.
+/// Every panic on a background thread of this process so far. nextest runs each test in a process of its own.
 pub(super) fn recorded() -> Vec<String> {
     PANICS.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }

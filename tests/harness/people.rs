@@ -1,4 +1,4 @@
-//! People and what they do in their chats, and what they get to read there.
+//! People: what they send, and what the bot sends them.
 
 use super::{
     files::Kind,
@@ -14,6 +14,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct User {
     pub id: i64,
+    /// First name and, after a space, last name.
     pub name: String,
 }
 
@@ -23,17 +24,26 @@ pub fn user(id: i64, name: &str) -> User {
 
 impl User {
     pub(super) fn json(&self) -> Value {
-        let username = self.name.to_lowercase();
-        json!({ "id": self.id, "is_bot": false, "first_name": self.name, "username": username, "language_code": "en" })
+        let (first_name, last_name) = match self.name.split_once(' ') {
+            Some((first, last)) => (first, Some(last)),
+            None => (self.name.as_str(), None),
+        };
+        let mut json =
+            json!({ "id": self.id, "is_bot": false, "first_name": first_name, "language_code": "en" });
+        json["username"] = first_name.to_lowercase().into();
+        if let Some(last_name) = last_name {
+            json["last_name"] = last_name.into();
+        }
+        json
     }
 }
 
-/// Where a message is, whoever sent it.
+/// The position of a message of a person or of the bot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MessageRef {
     pub chat_id: i64,
     pub message_id: i32,
-    /// The update that told the bot of it, for messages of people.
+    /// The update that carries it, for messages of people.
     pub update_id: Option<i64>,
 }
 
@@ -43,7 +53,7 @@ impl From<&MessageRef> for MessageRef {
     }
 }
 
-/// Things people send that are neither photos nor plain files.
+/// Kinds of files other than photos and documents.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FileKind {
     Video,
@@ -95,7 +105,7 @@ impl Group {
     }
 }
 
-/// Somebody in a chat with the bot: their own private one, or a group.
+/// A person in a private chat with the bot, or in a group.
 #[derive(Clone)]
 pub struct Person {
     pub(super) shared: Arc<Shared>,
@@ -126,7 +136,7 @@ impl Person {
         })
     }
 
-    /// A reply to a part of what was said, which must stand in the text or caption of that message.
+    /// A reply that quotes a part of the text or caption of the message.
     pub async fn replies_quoting(&self, to: impl Into<MessageRef>, quote: &str, text: &str) -> MessageRef {
         let to = to.into();
         self.posts(|state, message| {
@@ -160,7 +170,7 @@ impl Person {
         self.sends(Kind::Document, name, content.into(), caption, |_, _| {})
     }
 
-    /// A document that says it has this many bytes; nobody can download it if that is over 20 MB.
+    /// A document with this stated size. Telegram refuses to download more than 20 MB.
     pub async fn sends_huge_document(&self, name: &str, claimed_size: u64, caption: &str) -> MessageRef {
         self.posts(|state, message| {
             let file = state.store_file(Kind::Document, name, Bytes::from_static(b"huge"), claimed_size);
@@ -184,7 +194,7 @@ impl Person {
         self.sends(kind.into(), name, content.into(), caption, |_, _| {})
     }
 
-    /// One update per photo, all at once; the caption is the first one's, as when a person types it.
+    /// One update per photo, all at once. The first has the caption, as in Telegram's apps.
     pub async fn sends_album<P: AsRef<[u8]>>(&self, photos: &[P], caption: &str) -> Vec<MessageRef> {
         let group = self.shared.change(|state| state.fresh_number().to_string());
         let mut pieces = Vec::new();
@@ -195,13 +205,13 @@ impl Person {
         pieces
     }
 
-    /// One photo of an album now; the test decides when its siblings come.
+    /// One photo of an album. The test sends the others itself.
     pub async fn album_piece(&self, group: &str, photo: impl Into<Bytes>, caption: &str) -> MessageRef {
         let set_group = |_: &mut State, message: &mut Value| message["media_group_id"] = group.into();
         self.sends(Kind::Photo, "photo.jpg", photo.into(), caption, set_group)
     }
 
-    /// As `sends_album`, but a reply: every photo of it says so.
+    /// As `sends_album`, as a reply: every photo of it is a reply.
     pub async fn replies_with_album<P: AsRef<[u8]>>(
         &self,
         to: impl Into<MessageRef>,
@@ -221,7 +231,7 @@ impl Person {
         photos.iter().enumerate().map(piece).collect()
     }
 
-    /// Changes the text of an own message, or the caption if it has a file.
+    /// Edits the text of an own message, or its caption if it has a file.
     pub async fn edits(&self, message: impl Into<MessageRef>, words: &str) -> MessageRef {
         let MessageRef { chat_id, message_id, .. } = message.into();
         self.shared.change(|state| {
@@ -237,7 +247,7 @@ impl Person {
         })
     }
 
-    /// Sends a message of any chat on, as a new message here.
+    /// Forwards a message of any chat to this one.
     pub async fn forwards(&self, message: impl Into<MessageRef>) -> MessageRef {
         let original = message.into();
         self.posts(|state, message| {
@@ -267,7 +277,7 @@ impl Person {
         })
     }
 
-    /// Leaves the group; the chat says so.
+    /// Leaves the group, with a service message.
     pub async fn leaves(&self) -> MessageRef {
         self.posts(|state, message| {
             state.chat(self.chat_id).members.remove(&self.user.id);
@@ -275,7 +285,7 @@ impl Person {
         })
     }
 
-    /// Comes (back) into the group; the chat says so.
+    /// Joins the group (again), with a service message.
     pub async fn joins(&self) -> MessageRef {
         self.posts(|state, message| {
             state.chat(self.chat_id).members.insert(self.user.id, self.user.json());
@@ -283,7 +293,7 @@ impl Person {
         })
     }
 
-    /// Is no longer in the group; the chat says nothing, and only a bot that is an administrator is told.
+    /// Leaves the group without a service message. Only a bot that is an administrator is notified.
     pub async fn vanishes(&self) {
         self.shared.change(|state| {
             let chat = state.chat(self.chat_id).info.clone();
@@ -295,7 +305,7 @@ impl Person {
         });
     }
 
-    /// From now on the bot may not write here.
+    /// Blocks the bot: its sends to this chat fail from now on.
     pub fn blocks_bot(&self) {
         self.shared.change(|state| {
             state.chat(self.chat_id).closed = Some("Forbidden: bot was blocked by the user");
@@ -321,14 +331,14 @@ impl Person {
         state.publish("my_chat_member", change);
     }
 
-    /// The next message of the bot in this chat; each is read once. An album fails: read it as one.
+    /// The next message of the bot in this chat; each is returned once. Fails on an album: use `next_album`.
     pub async fn next_message(&self) -> Received {
         let mut delivery = self.next_delivery("the next message").await;
         assert_eq!(delivery.len(), 1, "expected a single message, got an album: {delivery:?}");
         delivery.remove(0)
     }
 
-    /// The next thing the bot sends here, which must be an album.
+    /// The next send of the bot in this chat, which must be an album.
     pub async fn next_album(&self) -> Vec<Received> {
         let delivery = self.next_delivery("the next album").await;
         assert!(delivery.len() > 1, "expected an album, got a single message: {delivery:?}");
@@ -346,7 +356,7 @@ impl Person {
         self.shared.wait(&what, next).await
     }
 
-    /// The next change the bot makes to a message it sent here.
+    /// The next edit of a message of the bot in this chat.
     pub async fn next_edit(&self) -> Received {
         let what = format!("the next edit in chat {}", self.chat_id);
         let next = |state: &mut State| {
@@ -358,8 +368,8 @@ impl Person {
         self.shared.wait(&what, next).await
     }
 
-    /// Fails if there is anything unread at this moment. It proves silence only after a sync point: something
-    /// the bot does later than what it must not do, such as an answer to a later message.
+    /// Fails if there is anything unread now. Call it after an event that must come later, such as an answer to a later
+    /// message; otherwise it proves nothing.
     #[track_caller]
     pub fn has_nothing_more(&self) {
         let mut state = self.shared.look();
@@ -375,7 +385,7 @@ impl Person {
         }
     }
 
-    /// A text message in the form a future Telegram might give it.
+    /// A text message in the form of a future Bot API.
     pub async fn says_in_a_new_form(&self, text: &str, change: impl FnOnce(&mut Value)) -> MessageRef {
         self.posts(|_, message| {
             set_typed(message, "text", text);
@@ -383,7 +393,7 @@ impl Person {
         })
     }
 
-    /// A photo in the form a future Telegram might give it.
+    /// A photo in the form of a future Bot API.
     pub async fn sends_photo_in_a_new_form(
         &self,
         photo: impl Into<Bytes>,

@@ -1,9 +1,9 @@
-//! Small real pictures for tests that only need some picture.
+//! Small pictures for tests.
 
 use image::{ImageFormat, Rgb, RgbImage};
 use std::io::Cursor;
 
-/// A JPEG with a gradient, so that a turn or a crop of it is visible.
+/// A JPEG with a gradient, so that a rotation or a crop changes its pixels.
 pub fn jpeg(width: u32, height: u32) -> Vec<u8> {
     let gradient = |x, y| Rgb([(x * 255 / width.max(1)) as u8, (y * 255 / height.max(1)) as u8, 96]);
     encoded(RgbImage::from_fn(width, height, gradient), ImageFormat::Jpeg)

@@ -1,8 +1,7 @@
-//! A private PostgreSQL for tests: started once per test run, one fresh database per test, gone afterwards.
+//! A private PostgreSQL for tests: started once per test run, with one database per test, and removed afterwards.
 //!
-//! nextest gives every test a process of its own, so the first process to make the run's folder starts the
-//! server and the others wait for its address. No process knows that it is the last: a watchdog outside them
-//! stops the server once the test runner is gone.
+//! nextest runs every test in a process of its own. The first process that creates the run's folder starts the server;
+//! the others wait for its address. A watchdog process stops the server when the test runner has ended.
 
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use std::{
@@ -17,11 +16,11 @@ use std::{
 };
 use uuid::Uuid;
 
-/// Not the temporary folder of the environment: sockets need short paths, and root's may be closed to others.
+/// Not the temporary folder of the environment: socket paths must be short, and root's folder may be unreadable to others.
 const HOME: &str = "/tmp";
-const PATIENCE: Duration = Duration::from_secs(120);
-/// Fast, and safe against everything but a crash of the machine. Commits stay synchronous: a server that is
-/// stopped must not forget what it promised.
+const SERVER_START_TIMEOUT: Duration = Duration::from_secs(120);
+/// No fsync, which is safe except if the machine crashes. Commits stay synchronous: they must survive a stop of the
+/// server.
 const FORGETFUL: &str = "-c fsync=off -c full_page_writes=off";
 const DURABLE: &str = "-c fsync=on";
 const ABSENT: &str = "PostgreSQL is needed for these tests (initdb and pg_ctl, in PATH, /usr/lib/postgresql/*/bin or \
@@ -39,7 +38,7 @@ pub async fn database() -> String {
     format!("{server}/{name}")
 }
 
-/// A server of a test's own, to be stopped and started again.
+/// A server for one test, which can be stopped and started again.
 pub struct PrivateServer(Cluster);
 
 impl PrivateServer {
@@ -47,7 +46,7 @@ impl PrivateServer {
         Self::start_with(FORGETFUL)
     }
 
-    /// One whose commits reach the disk, as in earnest: for benchmarks.
+    /// A server with fsync, for benchmarks.
     pub fn start_durable() -> Self {
         Self::start_with(DURABLE)
     }
@@ -57,13 +56,13 @@ impl PrivateServer {
         Self(cluster.unwrap_or_else(|trouble| panic!("{trouble}")))
     }
 
-    /// Through the socket: with its file gone, a stopped server is known at once, without waiting for a time-out.
+    /// Over the socket: its file is gone when the server has stopped, so connecting fails at once.
     pub fn url(&self) -> String {
         let socket = self.0.folder.join("socket");
         format!("postgres://bot@localhost:{}/postgres?host={}", self.0.port, socket.display())
     }
 
-    /// As a crash would: nobody is told.
+    /// Stops at once, as in a crash, without ending sessions.
     pub fn stop(&self) {
         self.0.stop().unwrap();
     }
@@ -75,7 +74,7 @@ impl PrivateServer {
 
 impl Drop for PrivateServer {
     fn drop(&mut self) {
-        // It may be stopped already; the watchdog comes after us anyway.
+        // It may be stopped already. The watchdog cleans up in any case.
         let _ = self.0.stop();
         let _ = fs::remove_dir_all(&self.0.folder);
     }
@@ -110,7 +109,7 @@ fn shared_server() -> Result<String, String> {
 
 fn wait_for_the_first(folder: &Path) -> Result<String, String> {
     let since = Instant::now();
-    while since.elapsed() < PATIENCE {
+    while since.elapsed() < SERVER_START_TIMEOUT {
         if let Ok(address) = fs::read_to_string(folder.join("address")) {
             return Ok(address);
         }
@@ -126,17 +125,17 @@ struct Cluster {
     folder: PathBuf,
     programs: PathBuf,
     port: u16,
-    /// Root may not run PostgreSQL.
+    /// The user that runs PostgreSQL, which refuses to run as root.
     as_root: bool,
-    /// PostgreSQL's settings of how much a crash may cost.
+    /// PostgreSQL's durability settings.
     safety: &'static str,
 }
 
 impl Cluster {
-    /// Makes and starts a server in `folder` that ends with the process `lives_with`.
+    /// Creates and starts a server in `folder` that ends with the process `lives_with`.
     fn create(folder: PathBuf, lives_with: u32, safety: &'static str) -> Result<Self, String> {
         let made = Self::prepare(&folder, safety).and_then(|cluster| cluster.start_on_a_free_port());
-        // Without a server there is still the folder, which tells the other tests what went wrong.
+        // If it fails, the folder holds the error for the other tests.
         let stop = made.as_ref().map_or_else(|_| Command::new("true"), |cluster| cluster.command("pg_ctl"));
         watch(&folder, lives_with, &stop)?;
         made
@@ -161,7 +160,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// A port that was free a moment ago may be taken by now: then another one.
+    /// Tries another port if the chosen one was taken in the meantime.
     fn start_on_a_free_port(mut self) -> Result<Self, String> {
         let mut tries = 3;
         loop {
@@ -220,7 +219,7 @@ fn watch(folder: &Path, lives_with: u32, stop: &Command) -> Result<(), String> {
     watchdog.args(["-c", script, "watchdog", &lives_with.to_string()]).arg(folder);
     watchdog.arg(stop.get_program()).args(stop.get_args()).current_dir(HOME);
     watchdog.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // Away from the runner's signals: an interrupted run is cleaned up too.
+    // In a process group of its own, so that it outlives an interrupted run and cleans up.
     let started = watchdog.process_group(0).spawn();
     started.map(drop).map_err(|e| format!("the watchdog of the tests' PostgreSQL cannot be started: {e}"))
 }

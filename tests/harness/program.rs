@@ -1,4 +1,4 @@
-//! The program as people run it: a process with a log, which can be killed.
+//! The program as a process with a log. It can be killed.
 
 use super::Settings;
 use std::{

@@ -1,4 +1,4 @@
-//! What the bot did, as a test reads it: messages that reached a chat and calls that reached the API.
+//! Messages and API calls of the bot, for assertions of tests.
 
 use super::people::MessageRef;
 use bytes::Bytes;
@@ -14,7 +14,7 @@ pub struct Received {
     pub caption: String,
     /// Of the text or of the caption, whichever there is.
     pub entities: Vec<Value>,
-    /// The bytes as the bot uploaded them: this world does not recompress.
+    /// The bytes as the bot uploaded them. Unlike Telegram, the stand-in does not recompress.
     pub photo: Option<Bytes>,
     pub document: Option<(String, Bytes)>,
     pub reply_to: Option<i32>,
@@ -67,14 +67,14 @@ impl std::fmt::Debug for Received {
     }
 }
 
-/// One request the bot made, and what it was told.
+/// One request of the bot, and the answer.
 #[derive(Clone, Debug)]
 pub struct Call {
     pub method: String,
     pub chat_id: Option<i64>,
     pub params: Value,
     pub at: Instant,
-    /// Status and description; none while the call is still being answered, or was cut off.
+    /// Status and description; none before the answer, or if the connection was cut.
     pub answer: Option<(u16, String)>,
 }
 

@@ -1,5 +1,5 @@
-//! Serves a router on 127.0.0.1 from a thread of its own, so that a busy or blocked test cannot stall the world,
-//! and lets a handler cut the line it is called on. What is served lives elsewhere.
+//! Serves a router on 127.0.0.1 from a thread of its own, so that a blocked test does not block the stand-ins. A handler
+//! can cut the connection that it was called on.
 
 use axum::{
     Router,
@@ -70,14 +70,14 @@ impl Drop for Server {
     }
 }
 
-/// The connection a request came on, as its handler sees it.
+/// The connection of a request, for its handler.
 #[derive(Clone, Debug)]
 pub struct Line(Arc<AtomicBool>);
 
 pub type OnLine = ConnectInfo<Line>;
 
 impl Line {
-    /// From now on nothing can be read or written: the client sees its connection die without an answer.
+    /// Closes the connection in both directions: the client gets no answer.
     pub fn cut(&self) {
         self.0.store(true, Ordering::SeqCst);
     }

@@ -1,8 +1,8 @@
-//! What is true in the world: chats, messages, files, waiting updates and everything the bot has called.
-//! Changed under one lock; every change wakes whoever waits for one.
+//! State of the Telegram stand-in: chats, messages, files, queued updates and recorded calls. One lock guards it, and
+//! every change wakes all waits.
 
 use super::{
-    PATIENCE,
+    WAIT_TIMEOUT,
     faults::Rule,
     files::StoredFile,
     received::{Call, Received},
@@ -30,7 +30,7 @@ impl Shared {
     }
 
     pub fn look(&self) -> MutexGuard<'_, State> {
-        // A failed assertion under the lock must not hide behind a poisoned mutex in the next one.
+        // An assertion that failed under the lock must not turn later ones into errors about a poisoned mutex.
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
@@ -44,7 +44,7 @@ impl Shared {
         self.changed.subscribe()
     }
 
-    /// Waits until `seen` finds what it looks for; `what` completes "waited for …" if it never does.
+    /// Waits until `seen` returns a value. `what` completes the failure message "waited for …".
     pub async fn wait<T>(&self, what: &str, mut seen: impl FnMut(&mut State) -> Option<T>) -> T {
         let mut changes = self.changes();
         let search = async {
@@ -56,11 +56,11 @@ impl Shared {
                 let _ = changes.changed().await;
             }
         };
-        match tokio::time::timeout(PATIENCE, search).await {
+        match tokio::time::timeout(WAIT_TIMEOUT, search).await {
             Ok(found) => found,
             Err(_) => {
                 let story = self.look().story();
-                panic!("waited {PATIENCE:?} for {what}, in vain. What the world saw:\n{story}")
+                panic!("waited {WAIT_TIMEOUT:?} for {what}. Recorded calls:\n{story}")
             }
         }
     }
@@ -80,7 +80,7 @@ pub struct State {
     pub held_back: Option<Vec<Update>>,
     pub confirmed_offset: i64,
     pub allowed_updates: Option<Vec<String>>,
-    /// Counts getUpdates calls, so that an earlier one notices that a later one has come.
+    /// Counts getUpdates calls: a later call ends an earlier one.
     pub polls: u64,
     pub calls: Vec<Call>,
     pub rules: Vec<Rule>,
@@ -143,13 +143,13 @@ impl State {
         self.chats.get_mut(&id).unwrap_or_else(|| panic!("no chat {id} in this world"))
     }
 
-    /// A number no other thing in this world has.
+    /// A number that is used once.
     pub fn fresh_number(&mut self) -> u64 {
         self.last_number += 1;
         self.last_number
     }
 
-    /// Queues an update of this kind; one the bot has not asked for vanishes, as at Telegram.
+    /// Queues an update of this kind. Kinds that the bot did not ask for are dropped, as at Telegram.
     pub fn publish(&mut self, kind: &str, content: Value) -> i64 {
         let wanted = match &self.allowed_updates {
             Some(kinds) => kinds.iter().any(|wanted| wanted == kind),
@@ -191,7 +191,7 @@ impl State {
         self.last_update.unwrap_or_default()
     }
 
-    /// All that happened, for the message of a failed test.
+    /// All recorded calls, for a failure message.
     pub fn story(&self) -> String {
         let mut story = String::new();
         for call in self.calls.iter().filter(|call| call.method != "getUpdates") {

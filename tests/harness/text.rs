@@ -1,5 +1,4 @@
-//! Text as Telegram counts it: UTF-16 units, limits, and the entities people's words get by themselves.
-//! Parse modes are in `markup`.
+//! Text at Telegram: UTF-16 lengths, limits, and detected entities. Parse modes are in `markup`.
 
 use super::{api::Refusal, markup, uploads::Params};
 use regex::Regex;
@@ -13,7 +12,7 @@ pub fn utf16_len(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
-/// What the bot wrote, checked and cleaned as Telegram does before it is shown.
+/// Text of the bot, validated and trimmed as Telegram does it.
 pub struct Words {
     pub text: String,
     pub entities: Vec<Value>,
@@ -62,7 +61,7 @@ impl Words {
 
 fn check_entities(text: &str, entities: &[Value]) -> Result<(), Refusal> {
     let length = utf16_len(text) as i64;
-    // Where a UTF-16 offset may stand, and which byte of the text that is.
+    // Valid UTF-16 offsets and their byte positions.
     let mut starts = vec![None; length as usize + 1];
     let mut at = 0;
     for (byte, character) in text.char_indices() {
@@ -118,7 +117,7 @@ fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a valid pattern")
 }
 
-/// Commands, mentions and links a person typed; Telegram finds them without being told.
+/// Commands, mentions and links that Telegram detects in typed text.
 pub fn detect_entities(text: &str) -> Vec<Value> {
     let mut found: Vec<(usize, usize, &str)> = Vec::new();
     for (kind, pattern) in [("url", &URL), ("bot_command", &COMMAND), ("mention", &MENTION)] {

@@ -1,4 +1,4 @@
-//! The parameters of a request, whichever way they were encoded: JSON, a form, a query or multipart with files.
+//! The parameters of a request: JSON, a form, a query or multipart with files.
 
 use super::api::Refusal;
 use axum::{
@@ -111,7 +111,7 @@ impl Params {
         }
     }
 
-    /// For the record: strings that hold JSON become what they hold, files their sizes.
+    /// For recorded calls: strings with JSON are parsed, and files become their sizes.
     pub fn recorded(&self) -> Value {
         let mut record = self.fields.clone();
         for value in record.values_mut() {

@@ -1,4 +1,4 @@
-//! The world as a test holds it: start it, put people in it, order faults, read what the bot did.
+//! `World`: the Telegram stand-in as tests use it. Adds people, injects faults, and reads what the bot did.
 
 use super::{
     api,
@@ -17,7 +17,7 @@ pub struct World {
 }
 
 impl World {
-    /// Telegram with one bot registered and nobody in it. It lives on a thread of its own until dropped.
+    /// Telegram with one bot and no people. It runs on a thread of its own until dropped.
     pub async fn start() -> World {
         let shared = Arc::new(Shared::new(format!("{BOT_ID}:AAE-the-token-of-the-test-world")));
         let server = Server::start(api::router(shared.clone()));
@@ -45,17 +45,17 @@ impl World {
         Group::new(self.shared.clone(), title)
     }
 
-    /// Orders a fault for the next call of this method; downloads of files are the method `"download"`.
+    /// Injects a fault into the next call of this method; downloads of files are the method `"download"`.
     pub fn next(&self, method: &str) -> Next<'_> {
         Next::new(&self.shared, method)
     }
 
-    /// As [`World::next`], for whichever kind of message is sent next.
+    /// As [`World::next`], for the next send of any kind.
     pub fn next_send(&self) -> Next<'_> {
         Next::any_send(&self.shared)
     }
 
-    /// From now on updates are made but not shown to the bot.
+    /// Queues updates from now on without showing them to the bot.
     pub fn hold_updates(&self) {
         self.shared.change(|state| {
             state.held_back.get_or_insert_default();
@@ -70,17 +70,17 @@ impl World {
         });
     }
 
-    /// The updates held back are never shown: those messages are from before the bot was in the chat.
+    /// Drops the updates held back: their messages are from before the bot joined the chat.
     pub fn forget_updates(&self) {
         self.shared.change(|state| state.held_back = None);
     }
 
-    /// Shows the bot this as an update, however strange; only `update_id` is set. Returns that id.
+    /// Queues this JSON as an update, with a new `update_id`. Returns that id.
     pub fn raw_update(&self, body: Value) -> i64 {
         self.shared.change(|state| state.publish_raw(body))
     }
 
-    /// From now on updates are numbered from here, as Telegram does after a quiet week.
+    /// Numbers updates from here on, as Telegram does after a week without updates.
     pub fn restart_update_ids(&self, first: i64) {
         self.shared.change(|state| state.restart_update_ids(first));
     }
@@ -90,7 +90,7 @@ impl World {
         self.shared.change(|state| state.chat(chat_id).skip_message_ids(count));
     }
 
-    /// The highest offset the bot has acknowledged: every update below it is forgotten here.
+    /// The highest offset that the bot has confirmed. Updates below it are deleted.
     pub fn confirmed_offset(&self) -> i64 {
         self.shared.look().confirmed_offset
     }
@@ -100,7 +100,7 @@ impl World {
         self.shared.wait(&what, |state| (state.confirmed_offset > update_id).then_some(())).await;
     }
 
-    /// Waits until the bot has acknowledged every update there is: it has them, not necessarily done them.
+    /// Waits until the bot has confirmed every update. It may not have handled them yet.
     pub async fn wait_until_all_confirmed(&self) {
         let all = |state: &mut State| {
             let held = state.held_back.as_ref().is_some_and(|held| !held.is_empty());
@@ -125,7 +125,7 @@ impl World {
         self.shared.wait(&what, |state| (state.calls.len() >= count).then_some(())).await;
     }
 
-    /// Waits until a caller of this method has gone away without an answer, as a killed bot does.
+    /// Waits until a caller of this method has closed its connection before the answer, as a killed bot does.
     pub async fn wait_for_hang_up(&self, method: &str) {
         let what = format!("the caller of {method} to hang up");
         let gone = |call: &Call| call.method == method && matches!(call.answer, Some((api::HUNG_UP, _)));
@@ -185,7 +185,7 @@ impl World {
         self.shared.wait(&what, gone).await;
     }
 
-    /// Waits until a message of the bot reads like this, and only so.
+    /// Waits until a message of the bot has exactly this text.
     pub async fn wait_for_text(&self, message: impl Into<MessageRef>, text: &str) -> Received {
         let MessageRef { chat_id, message_id, .. } = message.into();
         let what = format!("message {message_id} in chat {chat_id} to be {text:?}");
@@ -200,7 +200,7 @@ impl World {
         self.shared.look().chat(chat_id).deleted.clone()
     }
 
-    /// The "typing…" and its like that a chat has seen.
+    /// The chat actions, such as "typing…", that a chat has seen.
     pub fn actions(&self, chat_id: i64) -> Vec<String> {
         self.shared.look().chat(chat_id).actions.clone()
     }
@@ -211,7 +211,7 @@ impl World {
         self.shared.wait(&what, |state| (!state.open_callbacks.contains(query_id)).then_some(())).await;
     }
 
-    /// The commands the bot registered for everybody.
+    /// The commands that the bot registered for all people.
     pub fn commands(&self) -> Vec<String> {
         let state = self.shared.look();
         let default = state.commands.iter().filter(|(scope, _)| scope.contains(r#""default""#));
@@ -219,12 +219,12 @@ impl World {
         listed.filter_map(|command| command["command"].as_str().map(Into::into)).collect()
     }
 
-    /// Where the bot sent faster than these limits, in words; empty if it kept the pace.
+    /// Describes where the bot broke these limits; empty if it kept them.
     pub fn rate_violations(&self, limits: RateLimits) -> Vec<String> {
         limits.violations(&self.shared.look().calls)
     }
 
-    /// Everything so far in words, for a failure message of the test's own.
+    /// All recorded calls, for a failure message of a test.
     pub fn story(&self) -> String {
         self.shared.look().story()
     }

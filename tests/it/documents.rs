@@ -1,4 +1,4 @@
-//! What the documents say of files and settings is so. Whether they read well is for people to judge.
+//! The documents name only files that exist, and the README lists every setting with its default.
 
 use serde_yaml::{Mapping, Value};
 use std::{collections::BTreeMap, path::PathBuf};
@@ -19,7 +19,7 @@ fn settings() -> BTreeMap<String, String> {
         for (name, value) in section {
             let key = format!("{prefix}{}", name.as_str().unwrap());
             match value {
-                // A list of its own, which the README tells of in words.
+                // The README describes this list in words.
                 _ if key == "prices" => {}
                 Value::Mapping(empty) if empty.is_empty() => {
                     into.insert(key, "{}".into());
@@ -43,7 +43,7 @@ fn settings() -> BTreeMap<String, String> {
 }
 
 /// The rows of the README's table of settings: key and default.
-fn told() -> BTreeMap<String, String> {
+fn documented() -> BTreeMap<String, String> {
     let cell = |text: &str| text.trim().strip_prefix('`')?.strip_suffix('`').map(str::to_owned);
     let readme = read("README.md");
     let section = readme.split("\n## ").find(|section| section.starts_with("Configuration")).unwrap();
@@ -55,14 +55,14 @@ fn told() -> BTreeMap<String, String> {
 }
 
 #[test]
-fn the_readme_names_every_setting_with_its_default_and_no_other() {
+fn the_readme_lists_every_setting_with_its_default() {
     assert!(settings().len() > 25);
-    assert_eq!(told(), settings());
+    assert_eq!(documented(), settings());
     assert!(read("README.md").contains("`prices`"));
 }
 
 #[test]
-fn every_file_a_document_names_is_there() {
+fn every_file_named_in_a_document_exists() {
     let mut missing = Vec::new();
     for document in DOCUMENTS {
         let text = read(document);
@@ -85,7 +85,7 @@ fn every_file_a_document_names_is_there() {
 }
 
 #[test]
-fn every_dependency_has_its_reason() {
+fn every_dependency_has_a_reason() {
     let cargo = read("Cargo.toml");
     let reasons = read("docs/architecture.md");
     let mut section = "";

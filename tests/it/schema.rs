@@ -1,5 +1,5 @@
-//! The OpenAPI document is true: schemathesis makes thousands of requests from it, sensible and not, alone and one
-//! after the other, and finds no 5xx and no answer that the document does not tell of.
+//! schemathesis sends thousands of valid and invalid requests made from the OpenAPI document, single and in sequences. It
+//! must find no 5xx and no undocumented response.
 
 use crate::{
     api::{Api, part},
@@ -15,7 +15,7 @@ fn schemathesis() -> PathBuf {
     program
 }
 
-/// A change without If-Match is told so by the status made for that, and one of a history that has moved on by its own.
+/// 428 is the response to a change without If-Match, and 412 to a change of an outdated history.
 const CONFIG: &str = "[checks]
 missing_required_header.expected-statuses = [400, 401, 403, 404, 415, 422, 428]
 negative_data_rejection.expected-statuses = [400, 401, 403, 404, 405, 409, 412, 413, 415, 422, 428]
@@ -32,7 +32,7 @@ async fn run(api: &Api, arguments: &[&str]) {
             "--generation-deterministic",
             "--no-color",
         ])
-        // A stream of events has no end to be judged; tests of their own watch it.
+        // An event stream has no end; other tests cover it.
         .args(["--exclude-path-regex=/events$"])
         .args(arguments)
         .current_dir(folder.path())
@@ -45,21 +45,21 @@ async fn run(api: &Api, arguments: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_request_made_from_the_document_gets_an_answer_it_does_not_tell_of() {
+async fn every_response_is_in_the_openapi_document() {
     let api = Api::open().await;
     let session = api.begin().await;
     api.asks(&session, Form::new().text("content", "rotate left").part("files", part("a.jpg", jpeg(64, 48))))
         .await;
-    // That a message needs words or files is more than a schema can say.
+    // A schema cannot express that a message needs text or files.
     let phases = "--phases=examples,coverage,fuzzing";
     run(&api, &[phases, "--exclude-checks=positive_data_acceptance", "--max-examples=60"]).await;
     api.bot.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_that_use_what_earlier_ones_answered_are_answered_as_documented() {
+async fn requests_with_ids_of_earlier_responses_are_answered_as_documented() {
     let api = Api::open().await;
-    // Following links, it takes the ids of others for nonsense of its own.
+    // In sequences, schemathesis takes ids of other resources for invalid data of its own.
     let checks = "--exclude-checks=positive_data_acceptance,negative_data_rejection";
     run(&api, &["--phases=stateful", checks, "--max-examples=60"]).await;
     api.bot.stop().await;

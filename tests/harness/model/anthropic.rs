@@ -1,4 +1,4 @@
-//! Anthropic's Messages, from the server's side.
+//! The server's side of Anthropic's Messages API.
 
 use super::{Asked, Pieces, Said};
 use axum::http::HeaderMap;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 pub const KEY: &str = "x-api-key";
 
-/// What is wrong with the headers: a status and Anthropic's words.
+/// The error for wrong headers: status and message.
 pub fn unwelcome(headers: &HeaderMap) -> Option<(u16, String)> {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if header(KEY).is_empty() {
@@ -37,9 +37,9 @@ pub fn whole(asked: &Asked, said: &Said) -> Value {
     message
 }
 
-/// The same in pieces: each block begins empty, is filled by deltas and ends.
+/// The streamed form: each block starts empty, is filled by deltas and stops.
 pub fn pieces(asked: &Asked, said: &Said) -> Pieces {
-    // A ping comes at any time and means nothing.
+    // A ping may come at any time and must be ignored.
     let mut before =
         vec![json!({ "type": "message_start", "message": envelope(asked) }), json!({ "type": "ping" })];
     let (mut text, mut after) = (Vec::new(), Vec::new());
@@ -65,7 +65,7 @@ pub fn pieces(asked: &Asked, said: &Said) -> Pieces {
                 after.push(begin(
                     json!({ "type": "tool_use", "id": block["id"], "name": block["name"], "input": {} }),
                 ));
-                // The first piece is empty, as Anthropic begins.
+                // Anthropic's first delta is empty.
                 let written: Vec<char> = arguments.next().unwrap_or_default().chars().collect();
                 let (one, two) = written.split_at(written.len() / 2);
                 for half in [&[], one, two].map(|half| half.iter().collect::<String>()) {
@@ -89,7 +89,7 @@ fn event(event: &Value) -> String {
     format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default())
 }
 
-/// No block for a text that is not there: Anthropic sends none either.
+/// No block for an empty text: Anthropic sends none either.
 fn blocks(said: &Said) -> Vec<Value> {
     let thought = said.thought.as_ref().map(
         |thought| json!({ "type": "thinking", "thinking": thought.text, "signature": thought.signature }),
@@ -97,7 +97,7 @@ fn blocks(said: &Said) -> Vec<Value> {
     let text =
         (!said.text.is_empty()).then(|| json!({ "type": "text", "text": said.text, "citations": null }));
     let calls = said.calls.iter().map(|call| {
-        // In one piece they are always JSON: what cannot be read as such comes as a string.
+        // In an unstreamed answer they are always JSON: text that is not JSON becomes a string.
         let input = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!(call.arguments));
         json!({ "type": "tool_use", "id": format!("toolu_{}", call.number), "name": call.tool, "input": input })
     });

@@ -1,4 +1,4 @@
-//! Gemini's generateContent, from the server's side.
+//! The server's side of Gemini's generateContent API.
 
 use super::{Asked, Pieces, Said};
 use axum::http::HeaderMap;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 pub const KEY: &str = "x-goog-api-key";
 
-/// What is wrong with the headers: a status and Google's words.
+/// The error for wrong headers: status and message.
 pub fn unwelcome(headers: &HeaderMap) -> Option<(u16, String)> {
     match headers.get(KEY).is_some_and(|key| !key.is_empty()) {
         true => None,
@@ -27,7 +27,7 @@ pub fn error(status: u16, message: &str) -> Value {
     json!({ "error": { "code": status, "message": message, "status": kind } })
 }
 
-/// Google says in the body, not in a header, when to come back.
+/// Google sends the time to retry in the body, not in a header.
 pub fn busy(retry_after_ms: u64) -> Value {
     let mut body = error(429, "You exceeded your current quota.");
     let delay = format!("{}s", retry_after_ms as f64 / 1000.0);
@@ -50,13 +50,13 @@ pub fn whole(asked: &Asked, said: &Said) -> Value {
     chunk(asked, parts, Some("STOP"))
 }
 
-/// The same in pieces, each of them a whole response with some of the parts.
+/// The streamed form: each event is a whole response with some of the parts.
 pub fn pieces(asked: &Asked, said: &Said) -> Pieces {
     let mut end = json!({ "text": "" });
     if said.calls.is_empty()
         && let Some(thought) = &said.thought
     {
-        // The signature of a streamed text comes after it, with an empty one.
+        // The signature of a streamed text comes after it, in a part with empty text.
         end["thoughtSignature"] = thought.signature.clone().into();
     }
     let one = |part: Value| event(&chunk(asked, vec![part], None));
@@ -76,7 +76,7 @@ fn thought(said: &Said) -> Option<Value> {
     said.thought.as_ref().map(|thought| json!({ "text": thought.text, "thought": true }))
 }
 
-/// Since the third generation, calls have ids and signatures, and want the latter back.
+/// Since the third generation, calls have ids and signatures, and the signatures must be sent back.
 pub fn is_signed(asked: &Asked) -> bool {
     asked.model.as_str().is_some_and(|model| model.starts_with("gemini-3"))
 }

@@ -1,6 +1,5 @@
-//! A model that says what the test scripts, behind the APIs of OpenAI, Anthropic and Google at once: whichever is
-//! asked answers in its own language, whole or in pieces. Each refuses what the real one refuses, so that a broken
-//! prompt fails the test and not the first user.
+//! A model with scripted answers, behind the APIs of OpenAI, Anthropic and Gemini at once, streamed or not. Each API
+//! refuses requests that the real one would refuse.
 
 mod anthropic;
 mod gemini;
@@ -11,7 +10,7 @@ mod script;
 pub use script::{Answer, Said};
 
 use super::{
-    PATIENCE,
+    WAIT_TIMEOUT,
     gate::Gate,
     rules,
     server::{Line, OnLine, Server},
@@ -58,7 +57,7 @@ impl ScriptedModel {
         ScriptedModel::serve(gemini, Router::new())
     }
 
-    /// The same on a server that answers at other paths, too; Gemini's are left to them.
+    /// The same on a server with further routes, which include Gemini's paths.
     pub async fn start_beside(others: Router) -> ScriptedModel {
         ScriptedModel::serve(Router::new(), others)
     }
@@ -76,12 +75,12 @@ impl ScriptedModel {
         ScriptedModel { shared, server: Server::start(router) }
     }
 
-    /// What goes into `providers.openai.base_url`.
+    /// The value of `providers.openai.base_url`.
     pub fn base_url(&self) -> String {
         self.base_url_of(Vendor::OpenAi)
     }
 
-    /// What goes into this provider's `base_url`.
+    /// The value of this provider's `base_url`.
     pub fn base_url_of(&self, vendor: Vendor) -> String {
         match vendor {
             Vendor::OpenAi => format!("{}/v1", self.server.url()),
@@ -98,7 +97,7 @@ impl ScriptedModel {
         self.next(Answer::Calls(calls));
     }
 
-    /// A streamed text that halts before each of its pieces until that piece's gate is opened.
+    /// A streamed text. Each piece is sent when its gate is opened.
     pub fn next_slowly<const N: usize>(&self, pieces: [&str; N]) -> [Gate; N] {
         let gates = pieces.map(|_| Gate::closed());
         let pieces = gates.iter().cloned().zip(pieces.map(str::to_owned)).collect();
@@ -114,12 +113,12 @@ impl ScriptedModel {
         self.next_with(move |_| answer);
     }
 
-    /// An answer that depends on the request, such as a tool call on an id only the bot knows.
+    /// An answer that depends on the request, such as a tool call with an id of the request.
     pub fn next_with(&self, answer: impl FnOnce(&Value) -> Answer + Send + 'static) {
         self.shared.script().lines.push_back(Box::new(answer));
     }
 
-    /// One tool call on all attachments the request names, in order of appearance.
+    /// One tool call on all attachments of the request, in order of appearance.
     pub fn next_call_on_all(&self, tool: &str, mut arguments: Value) {
         let tool = tool.to_owned();
         self.next_with(move |request| {
@@ -132,7 +131,7 @@ impl ScriptedModel {
         self.always(Answer::Text(text.into()));
     }
 
-    /// What it does from now on whenever the script has no other line.
+    /// The answer from now on when the script is at its end.
     pub fn always(&self, answer: Answer) {
         self.shared.script().otherwise = answer;
     }
@@ -149,7 +148,7 @@ impl ScriptedModel {
         self.shared.script().asked.iter().map(|(_, request)| request.clone()).collect()
     }
 
-    /// In whose language each of them was.
+    /// The vendor whose API received each request.
     pub fn vendors_asked(&self) -> Vec<Vendor> {
         self.shared.script().asked.iter().map(|(vendor, _)| *vendor).collect()
     }
@@ -161,12 +160,16 @@ impl ScriptedModel {
 
     pub async fn wait_for_requests(&self, count: usize) {
         let mut asked = self.shared.asked.subscribe();
-        let came = tokio::time::timeout(PATIENCE, asked.wait_for(|asked| *asked >= count)).await.is_ok();
-        assert!(came, "waited {PATIENCE:?} for request {count} to the model, saw {}", self.requests().len());
+        let came = tokio::time::timeout(WAIT_TIMEOUT, asked.wait_for(|asked| *asked >= count)).await.is_ok();
+        assert!(
+            came,
+            "waited {WAIT_TIMEOUT:?} for request {count} to the model, saw {}",
+            self.requests().len()
+        );
     }
 }
 
-/// A whole answer of this vendor's model, as its API words it.
+/// An unstreamed answer of this vendor's API.
 pub fn whole_answer(vendor: Vendor, model: &str, said: &Said) -> Value {
     Asked { vendor, model: model.into(), wanted: Wanted::Whole, request: Value::Null }.whole(said)
 }
@@ -178,11 +181,11 @@ struct Pieces {
     text: Vec<String>,
     /// What comes after it, such as calls.
     after: Vec<String>,
-    /// What says that this was all.
+    /// The events that end the stream.
     end: Vec<String>,
 }
 
-/// A request and how its answer is wanted.
+/// A request, and whether its answer is streamed.
 struct Asked {
     vendor: Vendor,
     model: Value,
@@ -194,7 +197,7 @@ struct Asked {
 enum Wanted {
     Whole,
     Events,
-    /// What Gemini streams if nobody asks for events.
+    /// What Gemini streams without `alt=sse`.
     Array,
 }
 
@@ -275,7 +278,7 @@ impl Asked {
         let own = self.key_header();
         let keys = [openai::KEY, anthropic::KEY, gemini::KEY];
         if let Some(foreign) = keys.into_iter().find(|key| *key != own && headers.contains_key(*key)) {
-            // No vendor would say so, but none should get to see it.
+            // No vendor answers this, but no vendor may be sent such a request.
             return Some((400, format!("{foreign} carries a key that is not for {}", self.vendor)));
         }
         match self.vendor {
@@ -324,7 +327,7 @@ impl Asked {
 
     async fn answered(&self, answer: Answer, line: Line) -> Response {
         match answer {
-            Answer::All(said) => self.says(&said),
+            Answer::All(said) => self.answer(&said),
             Answer::Text(_) | Answer::Calls(_) => {
                 unreachable!("the script turns these into all that is said")
             }
@@ -361,7 +364,7 @@ impl Asked {
         }
     }
 
-    fn says(&self, told: &Said) -> Response {
+    fn answer(&self, told: &Said) -> Response {
         if self.wanted == Wanted::Whole {
             return said(200, self.whole(told));
         }
@@ -390,7 +393,7 @@ impl Asked {
 
     fn busy(&self, retry_after_ms: u64) -> Response {
         let error = self.error(429, "Rate limit reached.");
-        // Seconds are whole ones at Anthropic; a test would rather not wait that long.
+        // Anthropic sends whole seconds, which is too long for a test.
         let seconds = retry_after_ms as f64 / 1000.0;
         match self.vendor {
             Vendor::OpenAi => {
@@ -401,7 +404,7 @@ impl Asked {
         }
     }
 
-    /// An answer that has come as far as this text.
+    /// The start of an answer, up to this text.
     fn half(&self, text: &str) -> String {
         let told = Said::text(text);
         if self.wanted == Wanted::Events {
@@ -416,7 +419,7 @@ impl Asked {
         let begun = stream::once(async { Ok::<_, io::Error>(Bytes::from(text)) });
         let cut = || {
             stream::once(async {
-                // Lets go once, so that what was said is on the wire before the line is cut.
+                // Yields once, so that the text is sent before the connection is cut.
                 tokio::task::yield_now().await;
                 Err(io::ErrorKind::ConnectionReset.into())
             })

@@ -1,4 +1,4 @@
-//! OpenAI's chat completions, from the server's side.
+//! The server's side of OpenAI's chat completions API.
 
 use super::{Asked, Pieces, Said};
 use axum::http::{HeaderMap, header};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 pub const KEY: &str = "authorization";
 
-/// What is wrong with the headers: a status and OpenAI's words.
+/// The error for wrong headers: status and message.
 pub fn unwelcome(headers: &HeaderMap) -> Option<(u16, String)> {
     let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
     match bearer.strip_prefix("Bearer ").is_some_and(|key| !key.is_empty()) {
@@ -39,7 +39,7 @@ pub fn whole(asked: &Asked, said: &Said) -> Value {
     body
 }
 
-/// The same in pieces: text by the word, each call's arguments apart from its name.
+/// The streamed form: text word by word, and the arguments of each call apart from its name.
 pub fn pieces(asked: &Asked, said: &Said) -> Pieces {
     let mut before = vec![json!({ "role": "assistant", "content": "" })];
     before.extend(reasoning(said).map(|details| json!({ "reasoning_details": details })));
@@ -81,7 +81,7 @@ fn calls(said: &Said) -> Vec<Value> {
     said.calls.iter().map(call).collect()
 }
 
-/// As routers to other vendors' models pass it through; OpenAI itself keeps its reasoning.
+/// As routers to other vendors' models send it. OpenAI itself does not send its reasoning.
 fn reasoning(said: &Said) -> Option<Value> {
     let thought = said.thought.as_ref()?;
     Some(json!([{ "type": "reasoning.text", "text": thought.text, "signature": thought.signature }]))

@@ -1,4 +1,4 @@
-//! A request of any vendor, as a test reads it.
+//! Reads requests of any vendor, for assertions of tests.
 
 use regex::Regex;
 use serde_json::Value;
@@ -20,7 +20,7 @@ pub fn attachment_ids(request: &Value) -> Vec<String> {
     ids
 }
 
-/// What the tools answered, oldest first.
+/// The tool results, oldest first.
 pub fn results(request: &Value) -> Vec<String> {
     let mut results = Vec::new();
     for message in messages(request) {
@@ -40,7 +40,7 @@ pub fn results(request: &Value) -> Vec<String> {
     results
 }
 
-/// How many pictures it shows, wherever they stand.
+/// The number of pictures in it.
 pub fn pictures(request: &Value) -> usize {
     let data = ["inlineData", "inline_data"].map(|name| &request[name]);
     let is_picture = request["type"] == "image_url"
@@ -67,7 +67,7 @@ pub fn tools(request: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// What the last message says, results and words of people alike.
+/// The text of the last message: a person's message or a result.
 pub fn last_words(request: &Value) -> String {
     messages(request).last().map(|message| words(content(message))).unwrap_or_default()
 }
@@ -88,7 +88,7 @@ fn words(content: &Value) -> String {
         Value::Array(parts) => {
             parts.iter().map(words).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
         }
-        // Names, ids and pixels are no words.
+        // Names, ids and pixels are not text.
         Value::Object(fields) => ["text", "result", "output", "error", "content"]
             .iter()
             .filter_map(|name| fields.get(*name))

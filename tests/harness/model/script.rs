@@ -1,54 +1,54 @@
-//! What a test has the model say or do, in no vendor's language.
+//! Scripted answers, independent of the vendor.
 
 use super::super::gate::Gate;
 use photothread::providers::Vendor;
 use serde_json::Value;
 use std::collections::VecDeque;
 
-/// What the model does when asked.
+/// One scripted answer.
 #[derive(Clone, Debug)]
 pub enum Answer {
     Text(String),
     Calls(Vec<(String, Value)>),
-    /// Thoughts, words and calls in one answer.
+    /// Thinking, text and calls in one answer.
     All(Said),
-    /// This status and body, said to be JSON.
+    /// This status and body, with the content type of JSON.
     Raw(u16, String),
-    /// An error in these words, as the vendor wraps it.
+    /// An error with this message, in the vendor's format.
     Error(u16, String),
-    /// Something in place of JSON, but labelled as what was wanted.
+    /// Text that is not JSON, with the content type of JSON.
     Garbled,
-    /// A page for people where an answer should be, as a wrong address gives it.
+    /// An HTML page, as a wrong address returns it.
     Page(String),
-    /// 429, and when to come back.
+    /// 429 with the time to retry.
     Busy {
         retry_after_ms: u64,
     },
-    /// The connection dies without an answer.
+    /// The connection is cut without an answer.
     Nothing,
-    /// This text, and then the connection dies in the middle of the answer.
+    /// This text, then the connection is cut in the middle of the answer.
     Half(String),
-    /// This text in pieces, and then an end without a word about why. Not streamed, the connection dies.
+    /// This text streamed, then an end without a finish reason. Not streamed, the connection is cut.
     HalfStream(String),
     /// A text in pieces, each sent once its gate is open.
     Slow(Vec<(Gate, String)>),
-    /// This text if the answer comes in pieces, and then nothing more; the connection stays. Empty: nothing at all.
+    /// This text if the answer is streamed, then nothing more on an open connection. Empty: nothing at all.
     Silence(String),
     /// An answer of 50 MB.
     Huge,
 }
 
-/// All that a model can say in one answer.
+/// The content of one answer.
 #[derive(Clone, Debug, Default)]
 pub struct Said {
     pub thought: Option<Thought>,
     pub text: String,
     pub calls: Vec<Called>,
-    /// How the text comes in pieces, if not by the word.
+    /// The pieces in which the text is streamed, if not word by word.
     pub cuts: Option<Vec<String>>,
 }
 
-/// Thinking that the vendor signs and wants back unchanged.
+/// Thinking that the vendor signs and expects back unchanged.
 #[derive(Clone, Debug)]
 pub struct Thought {
     pub text: String,
@@ -59,9 +59,9 @@ pub struct Thought {
 #[derive(Clone, Debug)]
 pub struct Called {
     pub tool: String,
-    /// As the model wrote them: not necessarily JSON.
+    /// As the model wrote them; may not be JSON.
     pub arguments: String,
-    /// Counts the calls of this model, from 1; given when it is said.
+    /// Counts the calls of this model, from 1. Set when the answer is sent.
     pub number: usize,
 }
 
@@ -80,7 +80,7 @@ impl Said {
         self.cuts.clone().unwrap_or_else(words)
     }
 
-    /// These words, and a call with arguments exactly as given.
+    /// Adds a call with arguments exactly as given.
     pub fn and_call(mut self, tool: &str, arguments: &str) -> Said {
         self.calls.push(Called { tool: tool.into(), arguments: arguments.into(), number: 0 });
         self
@@ -100,11 +100,11 @@ impl Said {
 
 type Line = Box<dyn FnOnce(&Value) -> Answer + Send>;
 
-/// What comes next, and what was asked so far.
+/// The answers to come, and the requests so far.
 pub struct Script {
     pub lines: VecDeque<Line>,
     pub gates: VecDeque<Gate>,
-    /// What it does once the lines are said.
+    /// The answer when the script is at its end.
     pub otherwise: Answer,
     pub asked: Vec<(Vendor, Value)>,
     pub refusals: Vec<String>,

@@ -1,4 +1,4 @@
-//! The rules of Anthropic's Messages API that a bot can break: which blocks may stand where, and what they hold.
+//! Rules of Anthropic's Messages API: the order of messages and blocks, and their fields.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::Value;
@@ -12,7 +12,7 @@ const MAX_BREAKPOINTS: usize = 4;
 
 type Checked = Result<(), String>;
 
-/// What the API would say of this request, in its words, if it refused it.
+/// The API's error message for this request; none if it accepts it.
 pub fn complaint(request: &Value) -> Option<String> {
     check(request).err()
 }
@@ -91,7 +91,7 @@ fn tools(request: &Value) -> Checked {
     Ok(())
 }
 
-/// Roles alternate, and a person begins and ends: newer models take no words put into their mouth.
+/// Roles alternate, and the first and the last message are the user's: newer models accept no prefilled answer.
 fn turns(messages: &[Value]) -> Checked {
     let mut before = "assistant";
     for (at, message) in messages.iter().enumerate() {
@@ -253,7 +253,7 @@ fn tool_result(block: &Value, at: &str) -> Checked {
     Ok(())
 }
 
-/// Every call has its result at the head of the very next message, and every result its call.
+/// Every call has its result at the start of the next message, and every result has its call.
 fn calls(messages: &[Value]) -> Checked {
     let mut known = HashSet::new();
     for (at, message) in messages.iter().enumerate() {
@@ -310,7 +310,7 @@ fn ids<'a>(message: &'a Value, kind: &'a str, field: &'a str) -> impl Iterator<I
         .filter_map(move |(at, block)| Some((at, block[field].as_str()?)))
 }
 
-/// With a budget, the model's part of the running turn begins with thinking; its later steps need none.
+/// With a thinking budget, the first step of the running turn begins with thinking; later steps need none.
 fn thinking(request: &Value, messages: &[Value], max_tokens: u64) -> Checked {
     let thinking = &request["thinking"];
     let kind = thinking["type"].as_str().unwrap_or("disabled");

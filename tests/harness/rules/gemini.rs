@@ -1,5 +1,4 @@
-//! The rules of Gemini's generateContent that a bot can break: which contents may follow which, what parts hold, and
-//! which schemas functions may have.
+//! Rules of Gemini's generateContent: the order of contents, the fields of parts, and the schemas of functions.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value};
@@ -18,7 +17,7 @@ pub fn complaint(request: &Value) -> Option<String> {
     check(request).err()
 }
 
-/// What models since Gemini 3 say of a call of the turn at hand that has no signature.
+/// The error of models since Gemini 3 for a call of the running turn without a signature.
 pub fn unsigned_call(request: &Value) -> Option<String> {
     let contents = request["contents"].as_array()?;
     let begins_turn =
@@ -101,7 +100,7 @@ fn check_content(content: &Value, at: usize) -> Checked {
     }
     let responses = of_kind(content, "functionResponse").len();
     if responses > 0 && content["parts"].as_array().is_some_and(|parts| parts.len() > responses) {
-        // The words are the real ones and tell nothing, so the reason follows.
+        // The real message does not contain the reason, so it is added.
         return Err(format!("{ENDS_WITH_MODEL} ({place} mixes function responses with other parts)"));
     }
     Ok(())
@@ -131,7 +130,7 @@ fn check_part(part: &Value, at: &str) -> Checked {
     match kind {
         "text" => match value.as_str() {
             None => Err(format!("Invalid value at '{at}.text' (TYPE_STRING), {value}")),
-            // A signature may come, and go back, in a part that says nothing.
+            // A signature may be in a part with empty text.
             Some("") if signature.is_none() => {
                 Err("Unable to submit request because it must have a text parameter.".into())
             }

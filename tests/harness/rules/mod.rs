@@ -1,5 +1,4 @@
-//! What each vendor's API refuses: one file per vendor, the rules that a bot can break and the words they are refused
-//! with. What the vendors answer is the model's business.
+//! Requests that each vendor's API refuses, with its error messages. One file per vendor.
 
 pub mod anthropic;
 pub mod gemini;
@@ -8,7 +7,7 @@ pub mod openai;
 use photothread::providers::Vendor;
 use serde_json::Value;
 
-/// Why this vendor would refuse the request, if it would.
+/// The vendor's error message for this request; none if it accepts it.
 pub fn complaint(vendor: Vendor, request: &Value) -> Option<String> {
     match vendor {
         Vendor::Anthropic => anthropic::complaint(request),

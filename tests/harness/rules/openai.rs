@@ -1,5 +1,5 @@
-//! The rules of OpenAI's chat completions that a bot can break: which messages may follow which, and what they hold.
-//! Some are only enforced by servers that speak the same language; they are as binding for us.
+//! Rules of OpenAI's chat completions: the order of messages and their fields. Some are enforced only by compatible
+//! servers, which the program must support too.
 
 use regex::Regex;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use std::{collections::HashSet, sync::LazyLock};
 const MOST_ID_CHARS: usize = 40;
 const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/webp", "image/gif"];
 
-/// Why OpenAI would refuse this request, as it words it.
+/// OpenAI's error message for this request; none if it accepts it.
 pub fn complaint(request: &Value) -> Option<String> {
     self::request(request).err()
 }
@@ -36,7 +36,7 @@ fn request(request: &Value) -> Result<(), String> {
     tools(&request["tools"])
 }
 
-/// Every call is answered once, directly after its message, and what the results show follows them in one message.
+/// Every call has one result directly after its message. One user message with the pictures of the results may follow.
 fn order(messages: &[Value]) -> Result<(), String> {
     let mut unanswered: Vec<&str> = Vec::new();
     let mut before: Option<&Value> = None;
@@ -65,7 +65,7 @@ fn order(messages: &[Value]) -> Result<(), String> {
     }
 }
 
-/// What results show: each picture under its marker, and no word of a person.
+/// The pictures of results: each after its marker, without any other text.
 fn only_pictures(message: &Value) -> bool {
     static CAPTION: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^\[Attachment ID: [0-9a-f-]{36}\][^\n]*$").expect("a valid pattern"));
@@ -123,7 +123,7 @@ fn call(call: &Value, at: &str) -> Result<(), String> {
     }
     let arguments = function["arguments"].as_str().unwrap_or_default();
     if !serde_json::from_str::<Value>(arguments).is_ok_and(|arguments| arguments.is_object()) {
-        // Ollama, vLLM and their kind read them back; OpenAI itself does not.
+        // Ollama, vLLM and similar servers read them back; OpenAI does not.
         return Err(format!("Invalid '{at}.function.arguments': they must be a JSON object."));
     }
     name(&function["name"], &format!("{at}.function.name"))

@@ -5,7 +5,7 @@ use super::{
     House, Shows,
     routes::{About, Route, Things},
 };
-use crate::harness::{PATIENCE, Person, jpeg, user};
+use crate::harness::{Person, WAIT_TIMEOUT, jpeg, user};
 use reqwest::{
     Method, StatusCode,
     header::IF_MATCH,
@@ -56,7 +56,7 @@ async fn create_tenant(house: &House, person: &Person, title: &str) -> Tenant {
             }
         }
     };
-    let answer = tokio::time::timeout(PATIENCE, answered).await.expect("an answer");
+    let answer = tokio::time::timeout(WAIT_TIMEOUT, answered).await.expect("an answer");
     let upload =
         house.ask(&browser, Method::POST, "/attachments").multipart(Form::new().part("file", photo()));
     let upload: Value = upload.send().await.unwrap().json().await.unwrap();
@@ -306,7 +306,7 @@ async fn event_streams_end_with_their_login_or_token() {
     house.ask(&ann.browser, Method::POST, "/logout").send().await.unwrap();
     for mut stream in open {
         let rest = async { while let Ok(Some(_)) = stream.chunk().await {} };
-        tokio::time::timeout(PATIENCE, rest).await.expect("the stream ends");
+        tokio::time::timeout(WAIT_TIMEOUT, rest).await.expect("the stream ends");
     }
     house.bot.stop().await;
 }

@@ -1,9 +1,9 @@
-//! What models cost: told with /usage, kept in the history, and stopped by budgets before the next request.
-//! A request of the scripted model takes 100 tokens in and 20 out: $0.000065 at the price of gpt-5-mini.
+//! Usage and budgets: /usage reports the cost, the history stores it, and a budget stops the next request.
+//! A request to the scripted model has 100 input and 20 output tokens: $0.000065 at the price of gpt-5-mini.
 
 use super::Stage;
 use crate::harness::{
-    Answer, BotUnderTest, PATIENCE, Person, Program, ScriptedModel, Settings, World, jpeg, user,
+    Answer, BotUnderTest, Person, Program, ScriptedModel, Settings, WAIT_TIMEOUT, World, jpeg, user,
 };
 use chrono::{TimeDelta, Utc};
 use photothread::{
@@ -32,7 +32,7 @@ async fn answer_to(person: &Person, words: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn usage_tells_what_two_turns_took_and_the_history_keeps_it() {
+async fn usage_reports_the_tokens_of_two_turns_and_the_history_stores_them() {
     let stage = Stage::set().await;
     assert!(usage_of(&stage.ann).await.starts_with("Nothing yet"));
     stage.model.next_calls([("list_attachments", json!({}))]);
@@ -59,7 +59,7 @@ async fn usage_tells_what_two_turns_took_and_the_history_keeps_it() {
 }
 
 /// Ann's first request is answered; her next is stopped, before and after a restart. Bob's is not.
-async fn a_cap_is_kept(world: World, settings: Settings, model: ScriptedModel) {
+async fn check_personal_budget(world: World, settings: Settings, model: ScriptedModel) {
     let settings = settings.with_model(&model.base_url()).with(PER_USER, ONE_REQUEST);
     let bot = BotUnderTest::start(&settings).await;
     let (ann, bob) = (world.private_chat(user(1001, "Ann")), world.private_chat(user(1002, "Bob")));
@@ -95,21 +95,21 @@ async fn a_cap_is_kept(world: World, settings: Settings, model: ScriptedModel) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_who_has_used_their_budget_is_told_and_the_model_is_not_asked() {
+async fn an_exhausted_personal_budget_stops_requests_to_the_model() {
     let world = World::start().await;
     let settings = Settings::new(&world);
-    a_cap_is_kept(world, settings, ScriptedModel::start().await).await;
+    check_personal_budget(world, settings, ScriptedModel::start().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_on_postgres() {
+async fn an_exhausted_personal_budget_stops_requests_on_postgres() {
     let world = World::start().await;
     let settings = Settings::new(&world).on_postgres().await;
-    a_cap_is_kept(world, settings, ScriptedModel::start().await).await;
+    check_personal_budget(world, settings, ScriptedModel::start().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_budget_used_up_in_the_middle_still_sends_what_was_made() {
+async fn a_budget_exhausted_during_a_turn_still_sends_its_outputs() {
     let stage = Stage::set_with(&[(PER_USER, TWO_REQUESTS)]).await;
     stage.model.next_call_on_all("rotate_image", json!({ "degrees": 90 }));
     stage.model.next_call_on_all("flip_image", json!({ "direction": "horizontal" }));
@@ -124,7 +124,7 @@ async fn a_budget_used_up_in_the_middle_still_sends_what_was_made() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chats_budget_is_shared_by_its_people_and_ends_with_the_chat() {
+async fn a_chat_budget_is_shared_by_its_people_and_limited_to_the_chat() {
     let stage = Stage::set_with(&[(PER_CHAT, ONE_REQUEST)]).await;
     let group = stage.world.group("Holiday");
     let (ann, bob) = (group.member(user(1001, "Ann")), group.member(user(1002, "Bob")));
@@ -148,7 +148,7 @@ async fn a_chats_budget_is_shared_by_its_people_and_ends_with_the_chat() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agents_budget_is_of_all_people_together() {
+async fn an_agent_budget_is_shared_by_all_people() {
     let stage = Stage::set_with(&[(PER_AGENT, ONE_REQUEST)]).await;
     assert_eq!(answer_to(&stage.ann, "hello").await, "Done.");
     let bob = stage.world.private_chat(user(1002, "Bob"));
@@ -185,7 +185,7 @@ async fn a_new_day_starts_with_the_whole_budget() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_without_a_price_is_told_of_and_not_stopped() {
+async fn a_model_without_a_price_is_reported_and_not_stopped() {
     let llama = ("PHOTOTHREAD_PROVIDERS__OPENAI__MODEL", "llama");
     let stage = Stage::set_with(&[llama, (PER_USER, ONE_REQUEST)]).await;
     for _ in 0..2 {
@@ -199,7 +199,7 @@ async fn a_model_without_a_price_is_told_of_and_not_stopped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_that_the_model_declined_is_counted_too() {
+async fn a_declined_request_is_counted() {
     let stage = Stage::set_with(&[(PER_USER, ONE_REQUEST)]).await;
     let message = json!({ "role": "assistant", "content": null, "refusal": "no" });
     let usage = json!({ "prompt_tokens": 300, "completion_tokens": 0 });
@@ -215,7 +215,7 @@ async fn a_request_that_the_model_declined_is_counted_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_offline_agent_costs_nothing_and_no_budget_stops_it() {
+async fn the_offline_agent_is_free_and_not_stopped_by_a_budget() {
     let world = World::start().await;
     let settings = Settings::new(&world).with(PER_USER, "0").with(PER_AGENT, "0");
     let bot = BotUnderTest::start(&settings).await;
@@ -228,7 +228,7 @@ async fn the_offline_agent_costs_nothing_and_no_budget_stops_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stranger_reads_nothing_of_what_was_spent() {
+async fn strangers_cannot_read_usage() {
     let only_ann = ("PHOTOTHREAD_TELEGRAM__ALLOWED_USER_IDS", "[1001]");
     let stage = Stage::set_with(&[("PHOTOTHREAD_TELEGRAM__ALLOW_EVERYONE", "false"), only_ann]).await;
     let bob = stage.world.private_chat(user(1002, "Bob"));
@@ -239,7 +239,7 @@ async fn a_stranger_reads_nothing_of_what_was_spent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_budget_that_cannot_be_kept_is_warned_of_at_start_up() {
+async fn an_unenforceable_budget_is_logged_at_start_up() {
     let world = World::start().await;
     let settings = Settings::new(&world)
         .with_model("http://127.0.0.1:9/v1")
@@ -253,5 +253,5 @@ async fn a_budget_that_cannot_be_kept_is_warned_of_at_start_up() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, warned).await.expect("a warning in the log in time");
+    tokio::time::timeout(WAIT_TIMEOUT, warned).await.expect("a warning in the log in time");
 }

@@ -1,4 +1,4 @@
-//! How much of the past the model is shown, and which files it is told of.
+//! How much history the model is sent, and which files are listed.
 
 use super::{Stage, renamed, said_by, system};
 use crate::harness::{Answer, BotUnderTest, ScriptedModel, Settings, World, attachment_ids, jpeg, user};
@@ -23,7 +23,7 @@ async fn outside_a_thread_the_model_sees_the_last_ten_messages() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_said_more_than_two_hours_ago_is_not_brought_up() {
+async fn messages_older_than_two_hours_are_left_out() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let settings = Settings::new(&world).with_model(&model.base_url());
@@ -44,7 +44,7 @@ async fn what_was_said_more_than_two_hours_ago_is_not_brought_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reply_sees_its_whole_thread_however_long_and_old() {
+async fn a_reply_sees_its_whole_thread_regardless_of_length_and_age() {
     let stage = Stage::set_with(&[NO_PAST]).await;
     let root = stage.ann.says("the root").await;
     stage.ann.next_message().await;
@@ -63,7 +63,7 @@ async fn a_reply_sees_its_whole_thread_however_long_and_old() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thread_too_long_for_its_budget_loses_its_oldest_middle_and_never_its_root() {
+async fn a_long_thread_loses_its_oldest_messages_but_never_its_root() {
     let stage = Stage::set_with(&[("PHOTOTHREAD_HISTORY__MAX_THREAD_TOKENS", "200")]).await;
     let photo = stage.ann.sends_photo(jpeg(64, 48), "the root").await;
     stage.ann.next_message().await;
@@ -88,7 +88,7 @@ async fn a_thread_too_long_for_its_budget_loses_its_oldest_middle_and_never_its_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn recent_files_are_told_of_only_in_a_thread_and_only_if_there_are_any() {
+async fn recent_files_are_listed_only_in_a_thread_and_only_if_there_are_any() {
     let stage = Stage::set().await;
     let words = stage.ann.says("hello").await;
     stage.ann.next_message().await;
@@ -115,7 +115,7 @@ async fn recent_files_are_told_of_only_in_a_thread_and_only_if_there_are_any() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn old_files_are_told_of_only_if_they_are_the_threads_own() {
+async fn old_files_are_listed_only_if_they_belong_to_the_thread() {
     let stage = Stage::set_with(&[NO_PAST]).await;
     stage.ann.sends_photo(jpeg(70, 48), "another thread").await;
     stage.ann.next_message().await;

@@ -1,12 +1,11 @@
-//! A model that is busy, away or overwhelmed: asked again, asked with less, or another agent goes on; and never
-//! behind the back of someone who has read the beginning of an answer.
+//! Retries, shortened prompts and fallback agents. Once text of an answer was shown, there is no retry and no fallback.
 
 use super::{Stage, said_by, tools};
 use crate::harness::{Answer, jpeg};
 use photothread::domain::{Role, TurnState};
 use serde_json::{Value, json};
 
-/// The second goes on for the first, and the first for the second: a circle that must end.
+/// Each agent is the fallback of the other: a cycle that must end.
 const AGENTS: &str = "{ first: { provider: openai, model: one, fallback: second }, \
      second: { provider: openai, model: two, tools: [flip_image], fallback: first } }";
 
@@ -34,7 +33,7 @@ fn models(requests: &[Value]) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_that_is_busy_without_saying_for_how_long_is_asked_again() {
+async fn a_429_without_a_retry_time_is_retried() {
     let stage = Stage::set().await;
     stage
         .model
@@ -47,7 +46,7 @@ async fn a_model_that_is_busy_without_saying_for_how_long_is_asked_again() {
     stage.clear().await;
 }
 
-/// A thread with a long past in it: the root, a tool step, and much talk.
+/// A long thread: the root, a tool step and long messages.
 async fn long_thread(stage: &Stage) -> crate::harness::Received {
     stage.model.next_call_on_all("rotate_image", json!({ "degrees": 90 }));
     stage.ann.sends_photo(jpeg(64, 48), "turn it").await;
@@ -61,7 +60,7 @@ async fn long_thread(stage: &Stage) -> crate::harness::Received {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_conversation_too_long_is_shortened_and_asked_again_once() {
+async fn a_prompt_that_is_too_long_is_shortened_and_retried_once() {
     let stage = Stage::set().await;
     let answer = long_thread(&stage).await;
     let before = stage.model.requests().len();
@@ -73,7 +72,7 @@ async fn a_conversation_too_long_is_shortened_and_asked_again_once() {
 
     let requests = stage.model.requests();
     let [whole, shorter, after] = &requests[before..] else { panic!("{} requests", requests.len() - before) };
-    // The first is the system prompt, which stays as it is.
+    // The first message is the system prompt, which is not shortened.
     let length = |request: &Value| {
         let said = request["messages"].as_array().unwrap().iter().skip(1);
         said.map(|message| message.to_string().len()).sum::<usize>()
@@ -92,7 +91,7 @@ async fn a_conversation_too_long_is_shortened_and_asked_again_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_conversation_that_stays_too_long_is_told() {
+async fn a_prompt_that_stays_too_long_is_reported() {
     let stage = Stage::set().await;
     let answer = long_thread(&stage).await;
     let before = stage.model.requests().len();
@@ -106,7 +105,7 @@ async fn a_conversation_that_stays_too_long_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_fallback_goes_on_from_what_the_first_agent_has_done() {
+async fn the_fallback_continues_from_the_steps_of_the_first_agent() {
     let stage = stage().await;
     stage.model.next_call_on_all("rotate_image", json!({ "degrees": 90 }));
     for _ in 0..3 {
@@ -130,7 +129,7 @@ async fn the_fallback_goes_on_from_what_the_first_agent_has_done() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fallback_may_use_tools_of_its_own() {
+async fn a_fallback_uses_its_own_tools() {
     let stage = stage().await;
     stage.model.next_raw(401, &json!({ "error": { "message": "no such key" } }).to_string());
     stage.model.next_call_on_all("flip_image", json!({ "direction": "horizontal" }));
@@ -155,7 +154,7 @@ async fn a_fallback_may_use_tools_of_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn when_all_fail_the_sentence_is_about_the_first() {
+async fn if_all_agents_fail_the_error_of_the_first_is_reported() {
     let stage = stage().await;
     stage.model.next(Answer::Busy { retry_after_ms: 36_000 });
     stage.model.next_raw(401, &json!({ "error": { "message": "detail 4711" } }).to_string());
@@ -181,7 +180,7 @@ async fn when_all_fail_the_sentence_is_about_the_first() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_else_is_asked_for_what_a_model_declined_or_found_too_long() {
+async fn refusals_and_prompts_that_are_too_long_do_not_use_the_fallback() {
     let stage = stage().await;
     stage.model.next(refusal());
     stage.ann.says("do something bad").await;
@@ -197,7 +196,7 @@ async fn nobody_else_is_asked_for_what_a_model_declined_or_found_too_long() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_breaks_off_after_it_was_shown_is_told_and_not_begun_anew() {
+async fn an_answer_cut_after_it_was_shown_is_reported_and_not_retried() {
     let stage = stage().await;
     stage.model.next(Answer::HalfStream("Once upon a".into()));
     stage.ann.says("tell me a story").await;
@@ -213,7 +212,7 @@ async fn an_answer_that_breaks_off_after_it_was_shown_is_told_and_not_begun_anew
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_that_ends_before_anything_was_said_is_asked_for_again() {
+async fn a_stream_that_ends_before_any_text_is_retried() {
     let stage = Stage::set().await;
     stage.model.next(Answer::HalfStream(String::new()));
     stage.model.next_reply("Here I am.");
@@ -223,7 +222,7 @@ async fn a_stream_that_ends_before_anything_was_said_is_asked_for_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_offline_agent_takes_over_and_does_nothing_twice() {
+async fn the_offline_agent_takes_over_without_repeating_steps() {
     let agents = "{ hosted: { provider: openai, fallback: spare }, spare: { provider: offline } }";
     let stage = Stage::set_with(&[("PHOTOTHREAD_AGENTS", agents)]).await;
     let no_key = || Answer::Raw(401, json!({ "error": { "message": "no such key" } }).to_string());
@@ -241,7 +240,7 @@ async fn the_offline_agent_takes_over_and_does_nothing_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_model_says_in_the_row_what_to_set_and_not_in_the_chat() {
+async fn a_wrong_model_name_is_explained_in_the_history_and_not_in_the_chat() {
     let stage = Stage::set().await;
     stage.model.next_raw(404, &json!({ "error": { "message": "The model does not exist" } }).to_string());
     stage.ann.says("hello").await;

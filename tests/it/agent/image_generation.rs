@@ -1,9 +1,9 @@
-//! Pictures that a service makes: asked for by the model, kept like any other, and told apart from exact edits.
+//! Image generation: the model requests pictures from a service; they are stored and marked as generated.
 
 use super::{Stage, said_by, tools};
 use crate::harness::{
-    Answer, BotUnderTest, Canvas, PAINT, PaintingService, Received, ScriptedModel, Server, Settings, World,
-    attachment_ids, jpeg, user,
+    Answer, BotUnderTest, GENERATED_COLOR, ImageService, ImageServiceAnswer, Received, ScriptedModel, Server,
+    Settings, World, attachment_ids, jpeg, user,
 };
 use image::{GenericImageView as _, ImageFormat, Rgb, RgbImage};
 use photothread::domain::{Attachment, Conversation};
@@ -12,17 +12,17 @@ use std::{io::Cursor, path::PathBuf};
 
 const BY_GPT: &str = "Generated with gpt-image-1";
 
-/// Who paints for the bot.
+/// The vendor of the image service.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Painter {
-    /// At the same address as the model that talks.
+enum ImageVendor {
+    /// At the same address as the model.
     OpenAi,
     Gemini,
 }
 
-const BOTH: [Painter; 2] = [Painter::OpenAi, Painter::Gemini];
+const BOTH: [ImageVendor; 2] = [ImageVendor::OpenAi, ImageVendor::Gemini];
 
-impl Painter {
+impl ImageVendor {
     fn model(self) -> &'static str {
         match self {
             Self::OpenAi => "gpt-image-1",
@@ -31,34 +31,34 @@ impl Painter {
     }
 }
 
-/// Ann, the bot, its model and a service that paints.
-struct Studio {
+/// Ann, the bot, its model and an image service.
+struct Fixture {
     stage: Stage,
-    service: PaintingService,
+    service: ImageService,
     _server: Option<Server>,
 }
 
-impl Studio {
-    async fn with(painter: Painter) -> Self {
-        let (world, service) = (World::start().await, PaintingService::default());
-        let (model, server) = match painter {
-            Painter::OpenAi => (ScriptedModel::start_beside(service.router()).await, None),
-            Painter::Gemini => (ScriptedModel::start().await, Some(service.serve())),
+impl Fixture {
+    async fn with(vendor: ImageVendor) -> Self {
+        let (world, service) = (World::start().await, ImageService::default());
+        let (model, server) = match vendor {
+            ImageVendor::OpenAi => (ScriptedModel::start_beside(service.router()).await, None),
+            ImageVendor::Gemini => (ScriptedModel::start().await, Some(service.serve())),
         };
         let settings = Settings::new(&world).with_model(&model.base_url());
         let settings = match &server {
-            None => settings.with("PHOTOTHREAD_PROVIDERS__OPENAI__IMAGE_MODEL", painter.model()),
+            None => settings.with("PHOTOTHREAD_PROVIDERS__OPENAI__IMAGE_MODEL", vendor.model()),
             Some(server) => settings
                 .with("GEMINI_API_KEY", "g-test-key")
                 .with("PHOTOTHREAD_PROVIDERS__GEMINI__BASE_URL", server.url())
-                .with("PHOTOTHREAD_PROVIDERS__GEMINI__IMAGE_MODEL", painter.model()),
+                .with("PHOTOTHREAD_PROVIDERS__GEMINI__IMAGE_MODEL", vendor.model()),
         };
         let bot = BotUnderTest::start(&settings).await;
         let ann = world.private_chat(user(1001, "Ann"));
         Self { stage: Stage { world, model, settings, bot, ann }, service, _server: server }
     }
 
-    /// The program ends and starts anew on the same data.
+    /// Restarts the program on the same data.
     async fn restarted(mut self) -> Self {
         self.stage.bot.stop().await;
         self.stage.bot = BotUnderTest::start(&self.stage.settings).await;
@@ -69,7 +69,7 @@ impl Studio {
     async fn files(&self) -> Vec<Attachment> {
         let store = self.stage.settings.store().await;
         let mut ids = Vec::new();
-        // Sent is not made anew: the answer carries what a tool made.
+        // The answer links the same attachments as the tool results.
         for id in self.stage.rows().await.into_iter().flat_map(|row| row.body.attachments) {
             if !ids.contains(&id) {
                 ids.push(id);
@@ -113,55 +113,59 @@ fn on_newest(tool: &'static str, arguments: Value) -> impl FnOnce(&Value) -> Ans
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_picture_from_words_arrives_and_says_that_it_is_generated() {
-    for painter in BOTH {
-        let studio = Studio::with(painter).await;
-        let Studio { stage, service, .. } = &studio;
+async fn a_generated_picture_is_sent_with_a_provenance_line() {
+    for vendor in BOTH {
+        let fixture = Fixture::with(vendor).await;
+        let Fixture { stage, service, .. } = &fixture;
         stage.model.next_calls([("generate_image", json!({ "prompt": "a red kite", "size": "landscape" }))]);
         stage.model.next_reply("Here is your kite.");
         stage.ann.says("paint me a red kite").await;
         let answer = stage.ann.next_message().await;
-        let line = format!("Generated with {} from words.", painter.model());
+        let line = format!("Generated with {} from words.", vendor.model());
         assert_eq!(answer.caption, format!("Here is your kite.\n\n{line}"));
         let picture = photo(&answer);
         assert!(picture.width() > picture.height());
-        assert_eq!(picture.to_rgb8().get_pixel(9, 9).0, PAINT);
+        assert_eq!(picture.to_rgb8().get_pixel(9, 9).0, GENERATED_COLOR);
 
         assert!(tools(&stage.model.requests()[0]).contains(&"generate_image"));
-        assert!(studio.last_result().starts_with("Generated 1 image.\nMade by"), "{}", studio.last_result());
-        assert!(service.commissions()[0].fields.to_string().contains("a red kite"));
-        let files = studio.files().await;
+        assert!(
+            fixture.last_result().starts_with("Generated 1 image.\nMade by"),
+            "{}",
+            fixture.last_result()
+        );
+        assert!(service.requests()[0].fields.to_string().contains("a red kite"));
+        let files = fixture.files().await;
         let [file] = files.as_slice() else { panic!("{files:?}") };
         assert!(file.is_stored() && file.parents.is_empty() && file.mime_type == "image/png");
         let recipe = file.recipe().cloned().expect("a recipe");
         assert_eq!(recipe.tool, "generate_image");
-        let made = json!({ "prompt": "a red kite", "size": "landscape", "model": painter.model() });
+        let made = json!({ "prompt": "a red kite", "size": "landscape", "model": vendor.model() });
         assert_eq!(recipe.arguments, made);
-        studio.clear().await;
+        fixture.clear().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn several_pictures_come_as_an_album() {
-    for painter in BOTH {
-        let studio = Studio::with(painter).await;
-        let stage = &studio.stage;
+async fn several_generated_pictures_are_sent_as_an_album() {
+    for vendor in BOTH {
+        let fixture = Fixture::with(vendor).await;
+        let stage = &fixture.stage;
         stage.model.next_calls([("generate_image", json!({ "prompt": "kites", "count": 3 }))]);
         stage.ann.says("three kites please").await;
         let album = stage.ann.next_album().await;
         assert_eq!(album.len(), 3);
         assert!(album[0].caption.ends_with(" from words."), "{album:?}");
-        let requests = studio.service.commissions().len();
-        assert_eq!(requests, if painter == Painter::OpenAi { 1 } else { 3 });
-        studio.clear().await;
+        let requests = fixture.service.requests().len();
+        assert_eq!(requests, if vendor == ImageVendor::OpenAi { 1 } else { 3 });
+        fixture.clear().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn outside_of_its_region_a_transformed_picture_is_exactly_the_original() {
-    for painter in BOTH {
-        let studio = Studio::with(painter).await;
-        let Studio { stage, service, .. } = &studio;
+async fn pixels_outside_the_masked_region_stay_unchanged() {
+    for vendor in BOTH {
+        let fixture = Fixture::with(vendor).await;
+        let Fixture { stage, service, .. } = &fixture;
         let region = json!({ "left": 200, "top": 250, "right": 600, "bottom": 750 });
         let arguments = json!({ "instruction": "add a hat", "mask_region": region });
         stage.model.next_call_on_all("transform_image", arguments);
@@ -170,37 +174,37 @@ async fn outside_of_its_region_a_transformed_picture_is_exactly_the_original() {
         stage.ann.sends_document("photo.png", original.clone(), "add a hat").await;
         let answer = stage.ann.next_message().await;
         let line = "inside the chosen part; the rest is the original.";
-        assert_eq!(answer.caption, format!("A hat it is.\n\nGenerated with {} {line}", painter.model()));
+        assert_eq!(answer.caption, format!("A hat it is.\n\nGenerated with {} {line}", vendor.model()));
 
         let (before, after) =
             (image::load_from_memory(&original).unwrap().to_rgb8(), photo(&answer).to_rgb8());
         assert_eq!(after.dimensions(), before.dimensions());
         let inside = |x: u32, y: u32| (128..384).contains(&x) && (100..300).contains(&y);
         for (x, y, pixel) in before.enumerate_pixels().filter(|(x, y, _)| !inside(*x, *y)) {
-            assert_eq!(after.get_pixel(x, y), pixel, "{painter:?} at {x} {y}");
+            assert_eq!(after.get_pixel(x, y), pixel, "{vendor:?} at {x} {y}");
         }
-        assert_eq!(after.get_pixel(256, 200).0, PAINT, "{painter:?}");
+        assert_eq!(after.get_pixel(256, 200).0, GENERATED_COLOR, "{vendor:?}");
 
-        let commission = service.commissions().remove(0);
-        let words = commission.fields.to_string();
+        let request = service.requests().remove(0);
+        let words = request.fields.to_string();
         assert!(words.contains("add a hat") && words.contains("from 20% to 60% of its width"), "{words}");
-        let sent = image::load_from_memory(&commission.picture.unwrap()).unwrap();
+        let sent = image::load_from_memory(&request.picture.unwrap()).unwrap();
         assert_eq!(sent.dimensions(), (1536, 1024), "a shape that the service knows");
-        assert_eq!(commission.mask.is_some(), painter == Painter::OpenAi);
-        if let Some(mask) = commission.mask {
+        assert_eq!(request.mask.is_some(), vendor == ImageVendor::OpenAi);
+        if let Some(mask) = request.mask {
             let mask = image::load_from_memory(&mask).unwrap();
             assert_eq!(mask.get_pixel(600, 512).0[3], 0, "may change");
             assert_eq!(mask.get_pixel(1200, 512).0[3], 255, "must not");
         }
-        studio.clear().await;
+        fixture.clear().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_photo_leaves_for_the_service_small_and_without_its_metadata() {
-    for painter in BOTH {
-        let studio = Studio::with(painter).await;
-        let stage = &studio.stage;
+async fn a_photo_is_sent_to_the_service_scaled_down_and_without_metadata() {
+    for vendor in BOTH {
+        let fixture = Fixture::with(vendor).await;
+        let stage = &fixture.stage;
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/images/jpeg_exif_gps.jpg");
         let photo = std::fs::read(path).unwrap();
         assert!(photo.windows(4).any(|bytes| bytes == b"Exif"));
@@ -210,25 +214,25 @@ async fn a_photo_leaves_for_the_service_small_and_without_its_metadata() {
         stage.model.next_with(on_newest("transform_image", json!({ "instruction": "make it night" })));
         stage.ann.sends_document("large.jpg", jpeg(3000, 300), "and this one").await;
         stage.ann.next_message().await;
-        let sent: Vec<_> = studio.service.commissions().into_iter().filter_map(|c| c.picture).collect();
+        let sent: Vec<_> = fixture.service.requests().into_iter().filter_map(|c| c.picture).collect();
         assert!(!sent[0].windows(4).any(|bytes| bytes == b"Exif"));
         assert_eq!(image::load_from_memory(&sent[1]).unwrap().dimensions(), (1536, 154));
-        studio.clear().await;
+        fixture.clear().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transformed_picture_knows_its_original_and_undo_goes_back_to_it() {
-    let studio = Studio::with(Painter::OpenAi).await;
-    let stage = &studio.stage;
+async fn a_transformed_picture_can_be_undone() {
+    let fixture = Fixture::with(ImageVendor::OpenAi).await;
+    let stage = &fixture.stage;
     stage.model.next_call_on_all("transform_image", json!({ "instruction": "make it night" }));
     stage.model.next_reply("Good night.");
     stage.ann.sends_photo(jpeg(320, 240), "make it night").await;
     let night = stage.ann.next_message().await;
     let line = format!("{BY_GPT}: details may differ from the original.");
     assert_eq!(night.caption, format!("Good night.\n\n{line}"));
-    assert!(studio.last_result().contains("details may differ"), "{}", studio.last_result());
-    let files = studio.files().await;
+    assert!(fixture.last_result().contains("details may differ"), "{}", fixture.last_result());
+    let files = fixture.files().await;
     let [original, made] = files.as_slice() else { panic!("{files:?}") };
     assert_eq!(
         (&made.parents, made.filename.as_str()),
@@ -253,16 +257,16 @@ async fn a_transformed_picture_knows_its_original_and_undo_goes_back_to_it() {
     stage.model.next_calls([("repeat_edits", json!({ "from": made, "images": [original] }))]);
     stage.ann.replies(&night, "do the same to the other").await;
     stage.ann.next_message().await;
-    let told = studio.last_result();
+    let told = fixture.last_result();
     assert!(told.contains("cannot be repeated exactly") && told.contains("Call transform_image"), "{told}");
     assert!(told.contains("make it night"), "{told}");
-    studio.clear().await;
+    fixture.clear().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_edit_of_a_generated_picture_outlives_a_restart_and_still_says_so() {
-    let studio = Studio::with(Painter::OpenAi).await;
-    let stage = &studio.stage;
+async fn an_edit_of_a_generated_picture_keeps_its_provenance_after_a_restart() {
+    let fixture = Fixture::with(ImageVendor::OpenAi).await;
+    let stage = &fixture.stage;
     stage.model.next_calls([("generate_image", json!({ "prompt": "a red kite" }))]);
     stage.model.next_with(on_newest("crop_image", json!({ "aspect": "16:9" })));
     stage.model.next_with(on_newest("rotate_image", json!({ "degrees": 90 })));
@@ -272,9 +276,9 @@ async fn an_edit_of_a_generated_picture_outlives_a_restart_and_still_says_so() {
     assert_eq!(turned.caption, format!("Turned.\n\n{BY_GPT} from words."));
     assert_eq!(photo(&turned).dimensions(), (576, 1024));
 
-    let studio = studio.restarted().await;
-    let stage = &studio.stage;
-    let [painted, _, last] = studio.files().await.try_into().unwrap();
+    let fixture = fixture.restarted().await;
+    let stage = &fixture.stage;
+    let [painted, _, last] = fixture.files().await.try_into().unwrap();
     stage.model.next_calls([("undo_edit", json!({ "images": [last.attachment_id] }))]);
     stage.model.next_reply("Lying down.");
     stage.ann.replies(&turned, "undo").await;
@@ -287,14 +291,14 @@ async fn an_edit_of_a_generated_picture_outlives_a_restart_and_still_says_so() {
     let first = stage.ann.next_message().await;
     assert_eq!(photo(&first).dimensions(), (1024, 1024));
     assert!(painted.is_stored());
-    assert_eq!(studio.service.commissions().len(), 1, "nothing was painted twice");
-    studio.clear().await;
+    assert_eq!(fixture.service.requests().len(), 1, "nothing was generated twice");
+    fixture.clear().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_an_album_it_is_told_which_pictures_are_generated() {
-    let studio = Studio::with(Painter::OpenAi).await;
-    let stage = &studio.stage;
+async fn the_provenance_line_names_the_generated_pictures_of_an_album() {
+    let fixture = Fixture::with(ImageVendor::OpenAi).await;
+    let stage = &fixture.stage;
     stage.model.next_with(|request| {
         let images = attachment_ids(request);
         Answer::Calls(vec![
@@ -307,52 +311,52 @@ async fn in_an_album_it_is_told_which_pictures_are_generated() {
     let album = stage.ann.next_album().await;
     let line = format!("{BY_GPT} (picture 2): details may differ from the original.");
     assert_eq!(album[0].caption, format!("Both.\n\n{line}"));
-    studio.clear().await;
+    fixture.clear().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_transformed_is_told_and_the_rest_is_done() {
-    let studio = Studio::with(Painter::Gemini).await;
-    let stage = &studio.stage;
+async fn files_that_cannot_be_transformed_are_reported_and_the_rest_is_done() {
+    let fixture = Fixture::with(ImageVendor::Gemini).await;
+    let stage = &fixture.stage;
     stage.ann.sends_document("notes.txt", "no picture".as_bytes().to_vec(), "my notes").await;
     stage.ann.next_message().await;
     stage.model.next_call_on_all("transform_image", json!({ "instruction": "make it night" }));
     stage.model.next_reply("One of them.");
     stage.ann.sends_photo(jpeg(64, 48), "make all of it night").await;
     assert!(stage.ann.next_message().await.photo.is_some());
-    let told = studio.last_result();
+    let told = fixture.last_result();
     assert!(
         told.starts_with("Transformed 1 of 2 images.\nImage 1 failed: notes.txt is a text/plain file"),
         "{told}"
     );
-    studio.clear().await;
+    fixture.clear().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn trouble_of_the_service_is_a_result_the_model_can_tell() {
+async fn errors_of_the_service_become_tool_results() {
     let openai_blocks = json!({ "error": { "message": "Your request was rejected by the safety system. sk-test-key",
         "type": "image_generation_user_error", "param": null, "code": "moderation_blocked" } });
     let gemini_blocks = json!({ "candidates": [{ "finishReason": "IMAGE_SAFETY", "index": 0 }] });
-    for painter in BOTH {
-        let studio = Studio::with(painter).await;
-        let Studio { stage, service, .. } = &studio;
-        let blocked = match painter {
-            Painter::OpenAi => Canvas::Raw(400, openai_blocks.to_string()),
-            Painter::Gemini => Canvas::Raw(200, gemini_blocks.to_string()),
+    for vendor in BOTH {
+        let fixture = Fixture::with(vendor).await;
+        let Fixture { stage, service, .. } = &fixture;
+        let blocked = match vendor {
+            ImageVendor::OpenAi => ImageServiceAnswer::Raw(400, openai_blocks.to_string()),
+            ImageVendor::Gemini => ImageServiceAnswer::Raw(200, gemini_blocks.to_string()),
         };
         let mut half = woven(90, 90);
         half.truncate(half.len() / 2);
         let cases = [
             (blocked, "declined this by its content rules"),
             (
-                Canvas::Busy { retry_after_seconds: 36 },
+                ImageServiceAnswer::Busy { retry_after_seconds: 36 },
                 "rate-limited; it takes new requests in about 36 seconds",
             ),
-            (Canvas::Bytes(b"<html>not today</html>".to_vec()), "not a usable picture"),
-            (Canvas::Bytes(half), "not a usable picture"),
-            (Canvas::Raw(200, "<html></html>".into()), "not a usable picture"),
-            (Canvas::Raw(401, "{}".into()), "not set up right"),
-            (Canvas::Raw(500, "{}".into()), "cannot be reached"),
+            (ImageServiceAnswer::Bytes(b"<html>not today</html>".to_vec()), "not a usable picture"),
+            (ImageServiceAnswer::Bytes(half), "not a usable picture"),
+            (ImageServiceAnswer::Raw(200, "<html></html>".into()), "not a usable picture"),
+            (ImageServiceAnswer::Raw(401, "{}".into()), "not set up right"),
+            (ImageServiceAnswer::Raw(500, "{}".into()), "cannot be reached"),
         ];
         for (canvas, expected) in cases {
             service.next(canvas);
@@ -361,19 +365,19 @@ async fn trouble_of_the_service_is_a_result_the_model_can_tell() {
             stage.ann.says("paint a kite").await;
             let answer = stage.ann.next_message().await;
             assert_eq!((answer.text.as_str(), answer.photo), ("That did not work.", None));
-            let told = studio.last_result();
+            let told = fixture.last_result();
             assert!(told.starts_with("Error: The image service") && told.contains(expected), "{told}");
             assert!(!told.contains("test-key") && !told.contains("127.0.0.1"), "{told}");
         }
-        assert!(studio.files().await.is_empty());
-        studio.clear().await;
+        assert!(fixture.files().await.is_empty());
+        fixture.clear().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bad_arguments_cost_nothing() {
-    let studio = Studio::with(Painter::OpenAi).await;
-    let stage = &studio.stage;
+async fn bad_arguments_send_no_request() {
+    let fixture = Fixture::with(ImageVendor::OpenAi).await;
+    let stage = &fixture.stage;
     let region = json!({ "left": 500, "top": 0, "right": 400, "bottom": 10 });
     let unknown = "0191f3a0-0000-7000-8000-000000000001";
     let cases = [
@@ -393,15 +397,15 @@ async fn bad_arguments_cost_nothing() {
         stage.model.next_calls([(tool, arguments)]);
         stage.ann.says("go on").await;
         stage.ann.next_message().await;
-        let told = studio.last_result();
+        let told = fixture.last_result();
         assert!(told.starts_with("Error: ") && told.contains(expected), "{told}");
     }
-    assert!(studio.service.commissions().is_empty());
-    studio.clear().await;
+    assert!(fixture.service.requests().is_empty());
+    fixture.clear().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_service_that_paints_there_are_no_such_tools() {
+async fn without_an_image_service_there_are_no_generative_tools() {
     let only = ("PHOTOTHREAD_AGENTS__PHOTOTHREAD__TOOLS", "[crop_image, generate_image]");
     for (variables, expected) in [(&[][..], None), (&[only][..], Some(["crop_image"]))] {
         let stage = Stage::set_with(variables).await;

@@ -1,4 +1,4 @@
-//! What the model sees: which pictures a request holds, in which order, and what a look shows and does not send.
+//! Which pictures a request contains, in which order, and which ones `look_at_image` adds.
 
 use super::{Stage, said_by};
 use crate::harness::{Answer, BotUnderTest, attachment_ids, jpeg, jpeg_of};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// A picture in a request.
 #[derive(Debug, Clone, PartialEq)]
 struct Seen {
-    /// What it is introduced with.
+    /// The text before it.
     caption: String,
     bytes: Vec<u8>,
 }
@@ -46,7 +46,7 @@ fn file(name: &str) -> Vec<u8> {
     std::fs::read(path).expect(name)
 }
 
-/// A call on one of the attachments the request names.
+/// A call with one of the attachments of the request.
 fn look_at(place: usize, rest: Value) -> impl FnOnce(&Value) -> Answer + Send {
     move |request| {
         let mut arguments = rest;
@@ -56,7 +56,7 @@ fn look_at(place: usize, rest: Value) -> impl FnOnce(&Value) -> Answer + Send {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_photo_is_seen_and_older_ones_are_markers_that_can_be_opened() {
+async fn a_new_photo_is_shown_and_older_ones_are_markers_that_can_be_looked_at() {
     let stage = Stage::set().await;
     stage.ann.sends_photo(jpeg(64, 48), "a boat").await;
     stage.ann.next_message().await;
@@ -70,7 +70,7 @@ async fn a_new_photo_is_seen_and_older_ones_are_markers_that_can_be_opened() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn words_alone_are_about_the_photo_just_before() {
+async fn a_text_message_shows_the_photo_before_it() {
     let stage = Stage::set().await;
     stage.ann.sends_photo(jpeg(64, 48), "").await;
     stage.ann.next_message().await;
@@ -81,7 +81,7 @@ async fn words_alone_are_about_the_photo_just_before() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_an_album_the_photo_replied_to_is_seen_first_then_its_siblings() {
+async fn the_replied_to_photo_of_an_album_is_shown_first() {
     let stage = Stage::set().await;
     let album = stage.ann.sends_album(&photos([60, 61, 62]), "from the lake").await;
     stage.ann.next_message().await;
@@ -111,7 +111,7 @@ async fn a_long_thread_shows_its_newest_pictures_and_no_more_than_the_budget() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_look_shows_the_part_with_its_grid_and_sends_nothing() {
+async fn a_look_shows_the_region_with_its_grid_and_sends_nothing() {
     let stage = Stage::set().await;
     let region = json!({ "left": 500, "top": 0, "right": 1000, "bottom": 500 });
     stage.model.next_with(look_at(0, json!({ "region": region, "grid": true })));
@@ -142,7 +142,7 @@ async fn a_look_shows_the_part_with_its_grid_and_sends_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failed_look_shows_nothing_and_says_what_to_do() {
+async fn a_failed_look_shows_nothing_and_suggests_an_alternative() {
     let stage = Stage::set().await;
     stage.model.next_with(look_at(0, json!({})));
     stage.model.next_with(look_at(0, json!({ "region": { "left": 9, "top": 0, "right": 3, "bottom": 9 } })));
@@ -156,10 +156,10 @@ async fn a_failed_look_shows_nothing_and_says_what_to_do() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_a_restart_the_model_sees_what_it_had_looked_at() {
+async fn looks_are_shown_again_after_a_restart() {
     let stage = Stage::set().await;
     stage.model.next_with(look_at(0, json!({ "grid": true })));
-    stage.model.next_reply("said to nobody");
+    stage.model.next_reply("dropped: the bot stops before it");
     let (first, second) = (stage.model.hold_next(), stage.model.hold_next());
     first.open();
     stage.ann.sends_photo(jpeg(300, 200), "where is it?").await;
@@ -208,7 +208,7 @@ async fn a_box_that_was_corrected_after_a_look_is_sent_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_of_where_a_photo_was_taken_leaves_for_the_model() {
+async fn the_model_gets_no_gps_position() {
     let stage = Stage::set().await;
     let original = file("jpeg_exif_gps.jpg");
     let tells = |bytes: &[u8]| bytes.windows(4).any(|four| four == b"Exif");
@@ -225,7 +225,7 @@ async fn nothing_of_where_a_photo_was_taken_leaves_for_the_model() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pdf_stays_a_marker_for_a_server_that_may_not_know_it() {
+async fn a_pdf_is_only_a_marker_for_a_server_that_may_not_accept_it() {
     let stage = Stage::set().await;
     stage.ann.sends_document("bill.pdf", "%PDF-1.4\n1 0 obj\nendobj\n%%EOF", "how much is it?").await;
     stage.ann.next_message().await;

@@ -1,5 +1,5 @@
-//! What the model sees and what becomes of what it says: the real program between the Telegram world and a
-//! scripted model. Here is the stage; the promises are in the files below.
+//! What the model is sent and how its answers are handled: the real program with the Telegram stand-in and a scripted
+//! model. This file has the fixture; the tests are in the files below.
 
 mod budgets;
 mod context_window;
@@ -60,13 +60,13 @@ impl Stage {
         rows_of(&self.settings.store().await, &self.ann).await
     }
 
-    /// Nothing the model was sent was against its rules.
+    /// Asserts that the model refused no request, and stops the bot.
     async fn clear(self) {
         assert_eq!(self.model.refusals(), [""; 0]);
         self.bot.stop().await;
     }
 
-    /// The same, and what is left once the bot has stopped: by then every send is written back.
+    /// The same; returns the stored messages. When the bot has stopped, the ids of all sends are stored.
     async fn at_rest(self) -> (AtRest, Vec<Message>) {
         assert_eq!(self.model.refusals(), [""; 0]);
         self.bot.stop().await;
@@ -76,7 +76,7 @@ impl Stage {
     }
 }
 
-/// The store of a bot that has stopped. Its folder is there as long as somebody looks into it.
+/// The store of a stopped bot, with the temporary folder that holds it.
 struct AtRest {
     store: Store,
     _home: Settings,
@@ -90,8 +90,8 @@ impl Deref for AtRest {
 }
 
 async fn rows_of(store: &Store, person: &Person) -> Vec<Message> {
-    let place = Conversation::telegram(person.chat_id);
-    let session = store.current_session(&place).await.unwrap().expect("a session");
+    let conversation = Conversation::telegram(person.chat_id);
+    let session = store.current_session(&conversation).await.unwrap().expect("a session");
     store
         .messages_of_session(session.session_id, None, None, photothread::store::Detail::WithTools)
         .await
@@ -142,7 +142,7 @@ fn shown(request: &Value) -> String {
     renamed(&page)
 }
 
-/// The same without the rules that every system prompt begins with; a snapshot of their own has them.
+/// The same without the rules at the start of the system prompt, which have a snapshot of their own.
 fn shown_after_rules(request: &Value) -> String {
     let page = shown(request);
     let (_, rest) = page.split_once("\nIt is <now>").expect("a system prompt");
@@ -152,7 +152,7 @@ fn shown_after_rules(request: &Value) -> String {
 fn renamed(page: &str) -> String {
     let pattern = |text: &str| Regex::new(text).expect("a valid pattern");
     let id = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
-    // The conversation names them first: the system prompt lists them the other way round.
+    // Numbered in the order of the conversation: the system prompt lists them in reverse order.
     let (before, after) = page.split_once("──── user").unwrap_or((page, ""));
     let told = format!("{after}{before}");
     let mut page = page.to_owned();

@@ -1,5 +1,5 @@
-//! When the model's service fails: a kind sentence in the chat, the details in the history, and the next message
-//! works again.
+//! Errors of the model's service: a sentence without details in the chat, the details in the history, and the next message
+//! is answered again.
 
 use super::{Stage, said_by};
 use crate::harness::{Answer, jpeg};
@@ -13,7 +13,7 @@ fn fault(code: &str) -> String {
         .to_string()
 }
 
-/// After this trouble Ann reads one sentence without details, and what she says next is answered.
+/// After these answers Ann reads one sentence without details, and her next message is answered.
 async fn told_after(trouble: impl IntoIterator<Item = Answer>) -> (String, Message) {
     let stage = Stage::set().await;
     for answer in trouble {
@@ -42,7 +42,7 @@ async fn told_after(trouble: impl IntoIterator<Item = Answer>) -> (String, Messa
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_busy_model_is_asked_again_when_it_says_so() {
+async fn a_429_is_retried_after_the_given_time() {
     let stage = Stage::set().await;
     stage.model.next(Answer::Busy { retry_after_ms: 20 });
     stage.model.next_reply("Here I am.");
@@ -54,14 +54,14 @@ async fn a_busy_model_is_asked_again_when_it_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_busy_for_too_long_is_told_with_the_time_to_wait() {
+async fn a_429_with_a_long_wait_is_reported_with_the_time() {
     let (told, row) = told_after([Answer::Busy { retry_after_ms: 60_000 }]).await;
     assert_eq!(told, "The model is rate-limited; try again in about 60 seconds.");
     assert_eq!(row.error.as_deref(), Some("rate limited or overloaded"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_broken_service_is_tried_again_and_then_told_kindly() {
+async fn server_errors_are_retried_and_then_reported() {
     let broken = || Answer::Raw(500, fault("server_error"));
     let (told, row) = told_after([broken(), broken(), broken()]).await;
     assert_eq!(told, "I can't reach the model right now. Please try again in a minute.");
@@ -70,7 +70,7 @@ async fn a_broken_service_is_tried_again_and_then_told_kindly() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_that_dies_once_is_not_even_noticed() {
+async fn one_cut_connection_is_retried_without_notice() {
     let stage = Stage::set().await;
     stage.model.next(Answer::Nothing);
     stage.model.next_reply("Here I am.");
@@ -80,14 +80,14 @@ async fn a_connection_that_dies_once_is_not_even_noticed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rejected_key_is_told_without_the_key() {
+async fn a_rejected_key_is_reported_without_the_key() {
     let (told, row) = told_after([Answer::Raw(401, fault("invalid_api_key"))]).await;
     assert!(told.contains("doesn't accept the configured key"), "{told}");
     assert!(row.body.error.unwrap().contains("HTTP 401"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_web_page_instead_of_an_answer_is_told_kindly() {
+async fn an_html_page_instead_of_an_answer_is_reported() {
     let page = format!("<html><body>{SECRET}</body></html>");
     let (told, row) = told_after([Answer::Raw(200, page)]).await;
     assert_eq!(told, "The model gave an answer I couldn't use. Please try again.");
@@ -95,7 +95,7 @@ async fn a_web_page_instead_of_an_answer_is_told_kindly() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refusal_is_told_as_one() {
+async fn a_refusal_is_reported_as_one() {
     let message = json!({ "role": "assistant", "content": null, "refusal": SECRET });
     let body = json!({ "id": "r", "choices": [{ "message": message, "finish_reason": "stop" }] });
     let (told, row) = told_after([Answer::Raw(200, body.to_string())]).await;
@@ -104,13 +104,13 @@ async fn a_refusal_is_told_as_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_conversation_too_long_says_how_to_go_on() {
+async fn a_prompt_that_is_too_long_is_reported_with_a_way_out() {
     let (told, _) = told_after([Answer::Raw(400, fault("context_length_exceeded"))]).await;
     assert!(told.contains("too long") && told.contains("/new"), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_made_before_the_trouble_is_still_sent() {
+async fn outputs_made_before_an_error_are_still_sent() {
     let stage = Stage::set().await;
     stage.model.next_call_on_all("rotate_image", json!({ "degrees": 90 }));
     stage.model.next_raw(401, &fault("invalid_api_key"));

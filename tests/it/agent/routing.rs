@@ -1,12 +1,11 @@
-//! Several agents in one bot: a command decides who answers, a reply stays with whoever answered, and everything else
-//! goes to the first.
+//! Several agents: a command selects one, a reply stays with the agent that answered, and all else goes to the first.
 
 use super::{Stage, said_by, tools};
 use crate::harness::{BotUnderTest, MessageRef, jpeg, user};
 use photothread::domain::{Message, Role};
 use serde_json::{Value, json};
 
-/// Each asks a model of its own, so that a request tells whose it is.
+/// Each has a model of its own, so that a request shows its agent.
 const AGENTS: &str = "{ editor: { provider: openai, model: edits }, \
      describer: { provider: openai, model: sees, command: describe, tools: [image_info, rotate_image], max_steps: 1, \
        temperature: 0.25, options: { seed: 7 } }, \
@@ -17,7 +16,7 @@ async fn stage() -> Stage {
 }
 
 impl Stage {
-    /// Which model answered last, and what the person said to it.
+    /// The model of the last request, and the person's text in it.
     fn last_asked(&self) -> (String, String) {
         let request = self.last_request();
         (model(&request), said_by("user", &request).pop().unwrap_or_default())
@@ -36,11 +35,11 @@ fn model(request: &Value) -> String {
 }
 
 fn agents(rows: &[Message]) -> Vec<&str> {
-    rows.iter().map(|row| row.agent_id.as_deref().unwrap_or("nobody")).collect()
+    rows.iter().map(|row| row.agent_id.as_deref().unwrap_or("none")).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_command_goes_to_its_agent_and_is_not_part_of_the_words() {
+async fn a_command_selects_its_agent_and_is_removed_from_the_text() {
     let stage = stage().await;
     for words in
         ["/describe what is this", "/describe@photothread_bot what is this", "/DESCRIBE what is this"]
@@ -59,12 +58,12 @@ async fn a_command_goes_to_its_agent_and_is_not_part_of_the_words() {
     stage.ann.next_message().await;
     let (asked, said) = stage.last_asked();
     assert_eq!(asked, "edits");
-    assert!(said.contains("/paint it green"), "a command of nobody is ordinary text: {said}");
+    assert!(said.contains("/paint it green"), "a command without an agent is ordinary text: {said}");
     stage.clear().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_command_may_stand_under_a_photo_an_album_or_alone_in_a_reply() {
+async fn a_command_works_as_a_caption_and_alone_in_a_reply() {
     let stage = stage().await;
     stage.ann.sends_photo(jpeg(64, 48), "/describe the colours").await;
     stage.ann.next_message().await;
@@ -90,7 +89,7 @@ async fn a_command_may_stand_under_a_photo_an_album_or_alone_in_a_reply() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_first_command_of_a_burst_decides_for_all_of_it() {
+async fn the_first_command_of_a_batch_selects_the_agent() {
     let stage =
         Stage::set_with(&[("PHOTOTHREAD_AGENTS", AGENTS), ("PHOTOTHREAD_TELEGRAM__BATCH__QUIET_MS", "400")])
             .await;
@@ -112,7 +111,7 @@ async fn the_first_command_of_a_burst_decides_for_all_of_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn in_a_group_a_command_means_the_bot() {
+async fn a_command_in_a_group_addresses_the_bot() {
     let stage = stage().await;
     let group = stage.world.group("Holiday");
     let bob = group.member(user(1002, "Bob"));
@@ -134,7 +133,7 @@ async fn in_a_group_a_command_means_the_bot() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reply_stays_with_the_agent_of_what_it_replies_to() {
+async fn a_reply_goes_to_the_agent_of_the_replied_to_message() {
     let stage = stage().await;
     let album = stage.ann.sends_album(&[jpeg(64, 48), jpeg(65, 48)], "/describe compare them").await;
     let answer = stage.ann.next_message().await;
@@ -164,7 +163,7 @@ async fn a_reply_stays_with_the_agent_of_what_it_replies_to() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_photo_the_agent_made_leads_back_to_it() {
+async fn a_reply_to_a_photo_goes_to_the_agent_that_made_it() {
     let stage = stage().await;
     stage.model.next_call_on_all("rotate_image", json!({ "degrees": 90 }));
     stage.ann.sends_album(&[jpeg(64, 48), jpeg(65, 48)], "/describe them turned").await;
@@ -188,7 +187,7 @@ async fn a_late_photo_goes_to_the_agent_of_its_album() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_edit_that_adds_a_command_before_it_is_taken_up_counts() {
+async fn a_command_added_by_an_edit_counts_before_the_turn_starts() {
     let stage =
         Stage::set_with(&[("PHOTOTHREAD_AGENTS", AGENTS), ("PHOTOTHREAD_TELEGRAM__BATCH__QUIET_MS", "400")])
             .await;
@@ -208,7 +207,7 @@ async fn an_edit_that_adds_a_command_before_it_is_taken_up_counts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_no_longer_configured_hands_its_threads_to_the_first() {
+async fn threads_of_a_removed_agent_go_to_the_first() {
     let mut stage = stage().await;
     stage.ann.says("/describe the sea").await;
     let answer = stage.ann.next_message().await;
@@ -222,7 +221,7 @@ async fn an_agent_no_longer_configured_hands_its_threads_to_the_first() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_commands_of_agents_are_registered_and_helped_with() {
+async fn agent_commands_are_registered_and_listed_in_help() {
     let stage = stage().await;
     stage.world.wait_for_calls("setMyCommands", 1).await;
     stage.ann.says("/help").await;

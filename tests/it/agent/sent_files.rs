@@ -1,4 +1,4 @@
-//! Which files go out with an answer, in which order and in which groups.
+//! Which files are sent with an answer, in which order and in which groups.
 
 use super::Stage;
 use crate::harness::{Answer, Received, attachment_ids, jpeg};
@@ -10,7 +10,7 @@ fn size(message: &Received) -> (u32, u32) {
     image::load_from_memory(photo).expect("a picture").dimensions()
 }
 
-/// One call on the attachments at these places of the request.
+/// One call with the attachments at these positions of the request.
 fn on(places: &'static [usize], tool: &'static str, arguments: Value) -> impl FnOnce(&Value) -> Answer {
     move |request| {
         let ids = attachment_ids(request);
@@ -27,7 +27,7 @@ fn resize(width: u32) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_what_nothing_later_was_made_from_is_sent() {
+async fn only_outputs_without_later_outputs_are_sent() {
     let stage = Stage::set().await;
     stage.model.next_with(on(&[0], "resize_image", resize(80)));
     stage.model.next_with(on(&[1], "resize_image", resize(70)));
@@ -40,7 +40,7 @@ async fn only_what_nothing_later_was_made_from_is_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_choice_replaces_what_was_made_and_the_last_one_wins() {
+async fn attach_to_response_replaces_the_outputs_and_the_last_call_wins() {
     let stage = Stage::set().await;
     stage.model.next_with(on(&[0], "resize_image", resize(80)));
     stage.model.next_with(on(&[1], "attach_to_response", json!({})));
@@ -53,7 +53,7 @@ async fn a_choice_replaces_what_was_made_and_the_last_one_wins() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_made_after_a_choice_is_added_to_it() {
+async fn outputs_after_attach_to_response_are_added() {
     let stage = Stage::set().await;
     stage.model.next_with(on(&[0], "resize_image", resize(80)));
     stage.model.next_with(on(&[0], "attach_to_response", json!({})));
@@ -65,7 +65,7 @@ async fn what_is_made_after_a_choice_is_added_to_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_choice_that_names_an_unknown_id_changes_nothing() {
+async fn attach_to_response_with_an_unknown_id_changes_nothing() {
     let stage = Stage::set().await;
     stage.model.next_with(on(&[0], "resize_image", resize(80)));
     let unknown = "0191f3a0-0000-7000-8000-000000000001";
@@ -94,7 +94,7 @@ async fn eleven_images_go_as_two_groups_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn images_and_other_files_go_out_in_the_order_chosen() {
+async fn images_and_other_files_are_sent_in_the_chosen_order() {
     let stage = Stage::set().await;
     stage.ann.sends_photo(jpeg(50, 50), "one").await;
     stage.ann.next_message().await;

@@ -1,4 +1,4 @@
-//! What a turn leaves in the history: every message as it happens, under its turn, and every output with its origin.
+//! What a turn stores: every message when it happens, with its turn id, and every output with its parents.
 
 use super::{Stage, said_by};
 use crate::harness::{BotUnderTest, Person, Settings, attachment_ids, jpeg};
@@ -9,7 +9,7 @@ use photothread::{
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_message_of_a_turn_is_stored_as_it_happens_under_its_turn() {
+async fn every_message_of_a_turn_is_stored_with_its_turn_id() {
     let stage = Stage::set().await;
     stage.model.next_call_on_all("rotate_image", json!({ "degrees": 90 }));
     stage.model.next_reply("Turned.");
@@ -48,7 +48,7 @@ async fn every_message_of_a_turn_is_stored_as_it_happens_under_its_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_step_is_in_the_history_before_the_model_is_asked_again() {
+async fn a_step_is_stored_before_the_next_request() {
     let stage = Stage::set().await;
     stage.model.next_call_on_all("rotate_image", json!({ "degrees": 90 }));
     let (first, second) = (stage.model.hold_next(), stage.model.hold_next());
@@ -79,7 +79,7 @@ async fn replies_and_their_turns_share_the_root_of_the_thread() {
     stage.clear().await;
 }
 
-/// A turn without a single input, for an agent that is no longer there.
+/// A turn without inputs, for an agent that is no longer configured.
 async fn file_a_strange_turn(settings: &Settings, person: &Person, root: Message) {
     let filing = Filing {
         conversation: Conversation::telegram(person.chat_id),
@@ -96,7 +96,7 @@ async fn file_a_strange_turn(settings: &Settings, person: &Person, root: Message
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_with_no_message_and_an_agent_no_longer_configured_still_ends() {
+async fn a_turn_without_messages_and_with_a_removed_agent_still_ends() {
     let mut stage = Stage::set().await;
     stage.ann.sends_photo(jpeg(64, 48), "look").await;
     stage.ann.next_message().await;
@@ -111,11 +111,11 @@ async fn a_turn_with_no_message_and_an_agent_no_longer_configured_still_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_vanished_is_told_of_and_breaks_nothing() {
+async fn a_missing_file_is_reported_and_the_turn_continues() {
     let mut stage = Stage::set().await;
     let photo = stage.ann.sends_photo(jpeg(64, 48), "look").await;
     stage.ann.next_message().await;
-    // What was shown lately is remembered, until a restart.
+    // The view cache is empty after a restart.
     stage.bot.stop().await;
     std::fs::remove_dir_all(stage.settings.folder().join("attachments/sha256")).unwrap();
     stage.bot = BotUnderTest::start(&stage.settings).await;

@@ -1,4 +1,4 @@
-//! An answer as it is being written: one message that grows, says what is being done, and ends as the answer.
+//! Drafts: one message that shows progress and streamed text, and becomes the answer.
 
 use super::{Stage, said_by};
 use crate::harness::{Received, jpeg, user};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const AT_ONCE: (&str, &str) = ("PHOTOTHREAD_TELEGRAM__DRAFTS__AFTER_MS", "0");
 const OFTEN: (&str, &str) = ("PHOTOTHREAD_TELEGRAM__DRAFTS__EVERY_MS", "100");
-/// The draft is not touched again until it is the answer.
+/// The draft is not edited until it becomes the answer.
 const HARDLY: (&str, &str) = ("PHOTOTHREAD_TELEGRAM__DRAFTS__EVERY_MS", "600000");
 
 fn kinds(message: &Received) -> Vec<&str> {
@@ -15,7 +15,7 @@ fn kinds(message: &Received) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn text_appears_while_the_model_speaks_and_ends_as_one_message_to_reply_to() {
+async fn streamed_text_grows_in_a_draft_that_becomes_the_answer() {
     let stage = Stage::set_with(&[AT_ONCE, OFTEN]).await;
     let [first, second, last] = stage.model.next_slowly(["A **pelican**", " on a", " pier."]);
     let question = stage.ann.says("what is it?").await;
@@ -40,7 +40,7 @@ async fn text_appears_while_the_model_speaks_and_ends_as_one_message_to_reply_to
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reply_to_a_message_that_is_still_being_written_belongs_to_its_answer() {
+async fn a_reply_to_a_draft_belongs_to_its_answer() {
     let stage = Stage::set_with(&[AT_ONCE, OFTEN]).await;
     let [first, last] = stage.model.next_slowly(["A pelican", " on a pier."]);
     stage.ann.says("what is it?").await;
@@ -59,7 +59,7 @@ async fn a_reply_to_a_message_that_is_still_being_written_belongs_to_its_answer(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_being_done_shows_and_nothing_of_it_is_left_beside_the_photos() {
+async fn progress_is_shown_and_removed_when_photos_are_sent() {
     let stage = Stage::set_with(&[AT_ONCE, OFTEN]).await;
     stage.model.next_call_on_all("rotate_image", json!({ "degrees": 7 }));
     stage.model.next_reply("Turned.");
@@ -75,7 +75,7 @@ async fn what_is_being_done_shows_and_nothing_of_it_is_left_beside_the_photos() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_being_done_gives_way_to_the_text_of_the_answer() {
+async fn progress_is_replaced_by_the_text_of_the_answer() {
     let timeout = ("PHOTOTHREAD_LIMITS__TOOL_TIMEOUT_SECONDS", "0.5");
     let stage = Stage::set_with(&[AT_ONCE, OFTEN, timeout]).await;
     stage.model.next_call_on_all("rotate_image", json!({ "degrees": 7 }));
@@ -105,7 +105,7 @@ async fn a_quick_answer_is_one_message_and_never_edited() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_flood_stops_the_edits_until_it_is_over_and_the_answer_arrives_once() {
+async fn a_429_pauses_draft_edits_and_the_answer_is_sent_once() {
     let stage = Stage::set_with(&[AT_ONCE, OFTEN]).await;
     let [one, two, three, four] = stage.model.next_slowly(["One", " two", " three", " four."]);
     stage.ann.says("count").await;
@@ -128,7 +128,7 @@ async fn a_flood_stops_the_edits_until_it_is_over_and_the_answer_arrives_once() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cancel_takes_the_draft_away() {
+async fn cancel_deletes_the_draft() {
     let stage = Stage::set_with(&[AT_ONCE, OFTEN]).await;
     let [first, last] = stage.model.next_slowly(["A pelican", " on a pier."]);
     stage.ann.says("what is it?").await;
@@ -144,7 +144,7 @@ async fn cancel_takes_the_draft_away() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_chats_are_shown_apart_and_a_flood_in_one_does_not_silence_the_other() {
+async fn a_429_in_one_chat_does_not_pause_drafts_of_another() {
     let stage = Stage::set_with(&[AT_ONCE, OFTEN]).await;
     let bob = stage.world.private_chat(user(1002, "Bob"));
     let [ann_one, ann_two] = stage.model.next_slowly(["Ann's", " answer"]);
@@ -168,7 +168,7 @@ async fn two_chats_are_shown_apart_and_a_flood_in_one_does_not_silence_the_other
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_long_answer_begins_in_the_draft_and_goes_on_in_messages_of_its_own() {
+async fn a_long_answer_starts_in_the_draft_and_continues_in_new_messages() {
     let stage = Stage::set_with(&[AT_ONCE, OFTEN]).await;
     let (start, end) = ("pelican ".repeat(600), "heron ".repeat(300));
     let [first, last] = stage.model.next_slowly([&start, &end]);
@@ -192,7 +192,7 @@ async fn a_long_answer_begins_in_the_draft_and_goes_on_in_messages_of_its_own() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_that_fails_leaves_its_sentence_in_place_of_the_draft() {
+async fn a_failed_turn_replaces_the_draft_with_its_error() {
     let stage = Stage::set_with(&[AT_ONCE, OFTEN, ("PHOTOTHREAD_LIMITS__TURN_TIMEOUT_SECONDS", "4")]).await;
     let [first, _never] = stage.model.next_slowly(["A pelican", " on a pier."]);
     stage.ann.says("what is it?").await;
@@ -207,7 +207,7 @@ async fn a_turn_that_fails_leaves_its_sentence_in_place_of_the_draft() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_draft_that_cannot_become_the_answer_makes_room_for_it() {
+async fn a_draft_that_cannot_be_edited_is_replaced_by_a_new_message() {
     let stage = Stage::set_with(&[AT_ONCE, HARDLY]).await;
     let [first, last] = stage.model.next_slowly(["A **pelican**", " on a pier."]);
     let question = stage.ann.says("what is it?").await;
@@ -223,7 +223,7 @@ async fn a_draft_that_cannot_become_the_answer_makes_room_for_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_edit_whose_answer_was_lost_is_made_again() {
+async fn a_draft_edit_with_a_lost_response_is_repeated() {
     let stage = Stage::set_with(&[AT_ONCE, HARDLY]).await;
     let [first, last] = stage.model.next_slowly(["A pelican", " on a pier."]);
     stage.ann.says("what is it?").await;
@@ -240,7 +240,7 @@ async fn an_edit_whose_answer_was_lost_is_made_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn when_nobody_knows_whether_the_draft_arrived_there_is_no_other() {
+async fn a_draft_with_an_unknown_outcome_is_not_sent_again() {
     let stage = Stage::set_with(&[AT_ONCE, OFTEN]).await;
     let [first, second, last] = stage.model.next_slowly(["A pelican", " on a", " pier."]);
     stage.world.next("sendMessage").loses_its_answer();
@@ -258,7 +258,7 @@ async fn when_nobody_knows_whether_the_draft_arrived_there_is_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_draft_that_certainly_did_not_arrive_is_tried_again() {
+async fn a_draft_that_was_not_sent_is_retried() {
     let stage = Stage::set_with(&[AT_ONCE, OFTEN]).await;
     let [first, last] = stage.model.next_slowly(["A pelican", " on a pier."]);
     stage.world.next("sendMessage").meets_flood(1);

@@ -1,7 +1,7 @@
-//! A conversation gets a title after its first turn: its first words, or better ones from the model.
+//! Titles after the first turn: the first words of the conversation, or a title by the model.
 
 use super::{Stage, said_by, tools};
-use crate::harness::{Answer, BotUnderTest, PATIENCE, Person, Settings, World, jpeg, user};
+use crate::harness::{Answer, BotUnderTest, Person, Settings, WAIT_TIMEOUT, World, jpeg, user};
 use photothread::{
     domain::{Conversation, Session},
     store::{SessionFilter, Store},
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 const BY_MODEL: (&str, &str) = ("PHOTOTHREAD_HISTORY__TITLES", "model");
 
-/// The newest session of a person's chat, once its title is as the test wants it.
+/// Waits until the title of the newest session of a person's chat matches.
 async fn session_titled(store: &Store, person: &Person, so: impl Fn(&str) -> bool) -> Session {
     let place = Conversation::telegram(person.chat_id);
     let look = async {
@@ -22,7 +22,7 @@ async fn session_titled(store: &Store, person: &Person, so: impl Fn(&str) -> boo
             }
         }
     };
-    tokio::time::timeout(PATIENCE, look).await.expect("a title in time")
+    tokio::time::timeout(WAIT_TIMEOUT, look).await.expect("a title in time")
 }
 
 async fn titled(store: &Store, person: &Person) -> String {
@@ -38,7 +38,7 @@ fn is_for_title(request: &Value) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_model_names_a_conversation_after_its_first_turn_and_only_then() {
+async fn the_model_gives_a_title_after_the_first_turn_only() {
     let stage = Stage::set_with(&[BY_MODEL]).await;
     let store = stage.settings.store().await;
     stage.model.next_reply("What a fine pelican.");
@@ -66,7 +66,7 @@ async fn the_model_names_a_conversation_after_its_first_turn_and_only_then() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_waits_for_a_title_and_the_first_words_stand_in_for_it() {
+async fn the_first_words_are_the_title_until_the_model_gives_one() {
     let stage = Stage::set_with(&[BY_MODEL]).await;
     let store = stage.settings.store().await;
     let (answer, title) = (stage.model.hold_next(), stage.model.hold_next());
@@ -85,7 +85,7 @@ async fn nobody_waits_for_a_title_and_the_first_words_stand_in_for_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_title_that_somebody_gave_meanwhile_stays() {
+async fn a_title_given_by_a_person_is_kept() {
     let stage = Stage::set_with(&[BY_MODEL]).await;
     let store = stage.settings.store().await;
     let (answer, title) = (stage.model.hold_next(), stage.model.hold_next());
@@ -98,7 +98,7 @@ async fn a_title_that_somebody_gave_meanwhile_stays() {
     let session = becomes(&store, &stage.ann, "good morning").await;
     assert!(store.retitle_session(session.session_id, "good morning", "Mine").await.unwrap());
     title.open();
-    // The second conversation's title comes after the first one's answer.
+    // The title of the second conversation is requested after the answer in the first.
     stage.ann.says("/new").await;
     stage.ann.next_message().await;
     stage.model.next_reply("Hello again!");
@@ -111,7 +111,7 @@ async fn a_title_that_somebody_gave_meanwhile_stays() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_title_that_cannot_be_had_leaves_the_first_words() {
+async fn a_failed_title_request_keeps_the_first_words() {
     let useless = "I am sorry, but I would need to know a good deal more about this conversation to name it";
     let troubles = [Answer::Raw(500, "{}".into()), Answer::Nothing, Answer::Text(useless.into())];
     for trouble in troubles {
@@ -132,7 +132,7 @@ async fn a_title_that_cannot_be_had_leaves_the_first_words() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_title_is_asked_of_a_model_that_just_failed_or_may_cost_no_more() {
+async fn no_title_is_requested_after_a_failure_or_over_budget() {
     let stage = Stage::set_with(&[BY_MODEL, ("PHOTOTHREAD_LIMITS__DAILY_BUDGET_PER_USER", "0.00006")]).await;
     let store = stage.settings.store().await;
     stage.model.next_raw(401, "{}");
@@ -172,7 +172,7 @@ async fn a_second_conversation_of_a_chat_gets_a_title_of_its_own() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_model_the_first_message_is_the_title() {
     let world = World::start().await;
-    // As it is without a word about titles: the offline agent is never asked for one.
+    // With the default setting: the offline agent is never asked for a title.
     let settings = Settings::new(&world).with("PHOTOTHREAD_HISTORY__TITLES", "null");
     let bot = BotUnderTest::start(&settings).await;
     let store = settings.store().await;

@@ -1,4 +1,4 @@
-//! The loop of model and tools: every call gets a result the model can act on, and every turn ends.
+//! The loop of model and tools: every call gets a result, and every turn ends.
 
 use super::{Stage, said_by, tools};
 use crate::harness::{Answer, attachment_ids, jpeg, user};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 const TWO_STEPS: (&str, &str) = ("PHOTOTHREAD_AGENTS__PHOTOTHREAD__MAX_STEPS", "2");
 
-/// A model's answer with this one call, its arguments exactly as given.
+/// An answer with one call, its arguments exactly as given.
 fn raw_call(name: &str, arguments: &str) -> Answer {
     let function = json!({ "name": name, "arguments": arguments });
     let call = json!({ "id": "call_raw", "type": "function", "function": function });
@@ -20,7 +20,7 @@ fn last_result(request: &Value) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_the_last_step_one_request_without_tools_asks_for_words() {
+async fn after_the_last_step_one_request_without_tools_follows() {
     let stage = Stage::set_with(&[TWO_STEPS]).await;
     stage.model.next_calls([("list_attachments", json!({}))]);
     stage.model.next_calls([("list_attachments", json!({}))]);
@@ -35,7 +35,7 @@ async fn after_the_last_step_one_request_without_tools_asks_for_words() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_that_never_stops_calling_still_ends_with_words() {
+async fn a_model_that_keeps_calling_tools_still_ends_with_an_answer() {
     let stage = Stage::set_with(&[TWO_STEPS]).await;
     for _ in 0..3 {
         stage.model.next_calls([("list_attachments", json!({}))]);
@@ -47,7 +47,7 @@ async fn a_model_that_never_stops_calling_still_ends_with_words() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_calls_of_one_step_all_get_their_results_in_order() {
+async fn all_calls_of_a_step_get_their_results_in_order() {
     let stage = Stage::set().await;
     stage.model.next_with(|request| {
         let images = attachment_ids(request);
@@ -72,7 +72,7 @@ async fn the_calls_of_one_step_all_get_their_results_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mistake_of_the_model_is_a_result_it_can_correct() {
+async fn mistakes_of_the_model_become_results_it_can_correct() {
     let stage = Stage::set().await;
     stage.model.next(raw_call("rotat_image", "{}"));
     stage.model.next(raw_call("rotate_image", "{\"degrees\": 90"));
@@ -92,7 +92,7 @@ async fn a_mistake_of_the_model_is_a_result_it_can_correct() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tool_that_takes_too_long_is_given_up_and_the_turn_goes_on() {
+async fn a_tool_that_times_out_is_stopped_and_the_turn_continues() {
     let stage = Stage::set_with(&[("PHOTOTHREAD_LIMITS__TOOL_TIMEOUT_SECONDS", "0.001")]).await;
     stage.model.next_call_on_all("rotate_image", json!({ "degrees": 7 }));
     stage.model.next_reply("It is too large for me.");
@@ -104,7 +104,7 @@ async fn a_tool_that_takes_too_long_is_given_up_and_the_turn_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_id_of_another_chat_is_as_good_as_unknown() {
+async fn an_attachment_id_of_another_chat_is_unknown() {
     let stage = Stage::set().await;
     stage.ann.sends_photo(jpeg(64, 48), "secret").await;
     stage.ann.next_message().await;
@@ -142,7 +142,7 @@ async fn images_are_sent_even_if_the_model_says_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_that_says_and_makes_nothing_still_leaves_a_sentence() {
+async fn an_empty_answer_still_sends_a_sentence() {
     let stage = Stage::set().await;
     stage.model.next_reply("  \n");
     stage.ann.says("hm").await;

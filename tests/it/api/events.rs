@@ -1,7 +1,7 @@
 //! Server-sent events of a session: text, tools, answers. A reconnect misses nothing and repeats nothing.
 
 use super::{Api, part, text};
-use crate::harness::{PATIENCE, ScriptedModel, Settings, World, jpeg};
+use crate::harness::{ScriptedModel, Settings, WAIT_TIMEOUT, World, jpeg};
 use futures::StreamExt as _;
 use reqwest::{Method, Response, StatusCode, header::CONTENT_TYPE, multipart::Form};
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ impl Watching {
                 self.unread += std::str::from_utf8(&self.body.next().await?.unwrap()).unwrap();
             }
         };
-        tokio::time::timeout(PATIENCE, read).await.expect("an event")
+        tokio::time::timeout(WAIT_TIMEOUT, read).await.expect("an event")
     }
 
     pub async fn next(&mut self) -> Option<Seen> {

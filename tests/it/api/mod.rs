@@ -7,7 +7,7 @@ mod recent;
 mod sessions;
 mod telegram;
 
-use crate::harness::{BotUnderTest, PATIENCE, Settings, World};
+use crate::harness::{BotUnderTest, Settings, WAIT_TIMEOUT, World};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, header, multipart::Form};
 use serde_json::Value;
 
@@ -92,7 +92,7 @@ impl Api {
                 }
             }
         };
-        tokio::time::timeout(PATIENCE, wait).await.expect("an answer")
+        tokio::time::timeout(WAIT_TIMEOUT, wait).await.expect("an answer")
     }
 
     /// Sends this form, waits for its answer and returns it.

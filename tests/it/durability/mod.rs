@@ -9,7 +9,7 @@ mod outages;
 mod restarts;
 mod sending;
 
-use crate::harness::{BotUnderTest, PATIENCE, Program, Settings, World, user};
+use crate::harness::{BotUnderTest, Program, Settings, WAIT_TIMEOUT, World, user};
 use photothread::store::Store;
 use serde_json::json;
 use sqlx::{Connection as _, PgConnection, SqliteConnection};
@@ -47,7 +47,7 @@ async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
         if is_so().await {
             return;
         }
-        assert!(since.elapsed() < PATIENCE, "waited {PATIENCE:?} for {what}, in vain");
+        assert!(since.elapsed() < WAIT_TIMEOUT, "waited {WAIT_TIMEOUT:?} for {what}, in vain");
     }
 }
 

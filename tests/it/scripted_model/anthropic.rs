@@ -1,4 +1,4 @@
-//! The scripted model as Anthropic: the same script in its Messages.
+//! The scripted model behind Anthropic's Messages API.
 
 use crate::harness::{Answer, Said, ScriptedModel};
 use photothread::providers::Vendor;
@@ -29,7 +29,7 @@ fn everything() -> Said {
 }
 
 #[tokio::test]
-async fn an_answer_has_a_block_for_every_thing_said() {
+async fn an_answer_has_a_block_for_thinking_text_and_each_call() {
     let model = ScriptedModel::start().await;
     model.next(Answer::All(everything()));
     let (status, body) = ask(&model, &question(false)).await;
@@ -51,7 +51,7 @@ async fn an_answer_has_a_block_for_every_thing_said() {
 }
 
 #[tokio::test]
-async fn in_pieces_the_blocks_add_up_to_the_same() {
+async fn streamed_blocks_add_up_to_the_same_answer() {
     let model = ScriptedModel::start().await;
     model.next(Answer::All(everything()));
     let (_, body) = ask(&model, &question(true)).await;
@@ -89,7 +89,7 @@ async fn in_pieces_the_blocks_add_up_to_the_same() {
 }
 
 #[tokio::test]
-async fn faults_are_worded_as_anthropic_words_them() {
+async fn errors_have_the_format_of_anthropic() {
     let model = ScriptedModel::start().await;
     let fault = |body: &str| serde_json::from_str::<Value>(body).unwrap()["error"]["type"].clone();
     let keyless =

@@ -1,4 +1,4 @@
-//! The scripted model as Gemini: the same script in its generateContent.
+//! The scripted model behind Gemini's generateContent API.
 
 use crate::harness::{Answer, Said, ScriptedModel};
 use photothread::providers::Vendor;
@@ -30,7 +30,7 @@ fn parts(response: &Value) -> &[Value] {
 }
 
 #[tokio::test]
-async fn an_answer_has_a_part_for_every_thing_said() {
+async fn an_answer_has_a_part_for_thinking_text_and_each_call() {
     let model = ScriptedModel::start().await;
     model.always(Answer::All(everything()));
     let (status, body) = ask(&model, "gemini-2.5-flash:generateContent").await;
@@ -54,7 +54,7 @@ async fn an_answer_has_a_part_for_every_thing_said() {
 }
 
 #[tokio::test]
-async fn in_pieces_the_parts_are_the_same() {
+async fn streamed_parts_are_the_same() {
     let model = ScriptedModel::start().await;
     model.always(Answer::All(everything()));
     let (_, body) = ask(&model, "gemini-2.5-flash:streamGenerateContent?alt=sse").await;
@@ -80,7 +80,7 @@ async fn in_pieces_the_parts_are_the_same() {
 }
 
 #[tokio::test]
-async fn faults_are_worded_as_google_words_them() {
+async fn errors_have_the_format_of_google() {
     let model = ScriptedModel::start().await;
     let keyless = post(&model, "gemini-2.5-flash:generateContent").send().await.unwrap();
     assert_eq!(keyless.status(), 403);

@@ -1,5 +1,5 @@
-//! The scripted model follows its script and refuses what OpenAI refuses. As Anthropic and as Google, it is in the files
-//! below.
+//! The scripted model follows its script and refuses requests that OpenAI refuses. The files below test it behind the
+//! other APIs.
 
 mod anthropic;
 mod gemini;
@@ -29,7 +29,7 @@ async fn message(model: &ScriptedModel, request: Value) -> Value {
 }
 
 #[tokio::test]
-async fn the_script_is_followed_in_order_and_then_the_default_is_said() {
+async fn the_script_is_followed_in_order_and_then_the_default() {
     let model = ScriptedModel::start().await;
     model.next_calls([("rotate_image", json!({ "degrees": 90 }))]);
     model.next_reply("Turned.");
@@ -57,7 +57,7 @@ async fn a_call_can_name_the_attachments_of_its_request() {
 }
 
 #[tokio::test]
-async fn an_answer_can_be_held_or_never_come() {
+async fn an_answer_can_be_held_or_dropped() {
     let model = ScriptedModel::start().await;
     let gate = model.hold_next();
     let (said, ()) = tokio::join!(message(&model, question("hello")), async {
@@ -73,7 +73,7 @@ async fn an_answer_can_be_held_or_never_come() {
 }
 
 #[tokio::test]
-async fn a_streamed_answer_adds_up_to_the_same() {
+async fn a_streamed_answer_adds_up_to_the_same_answer() {
     let model = ScriptedModel::start().await;
     model.next_reply("Turned to the left.");
     let mut asked = question("turn it");
@@ -90,7 +90,7 @@ async fn a_streamed_answer_adds_up_to_the_same() {
 }
 
 #[tokio::test]
-async fn what_openai_refuses_is_refused_and_leaves_the_script_alone() {
+async fn requests_that_openai_refuses_are_refused_without_using_the_script() {
     let model = ScriptedModel::start().await;
     model.next_reply("still here");
     let user = json!({ "role": "user", "content": "hi" });
@@ -127,7 +127,7 @@ async fn what_openai_refuses_is_refused_and_leaves_the_script_alone() {
 }
 
 #[tokio::test]
-async fn a_request_without_a_key_or_with_somebody_elses_is_refused() {
+async fn a_request_without_a_key_or_with_another_vendors_key_is_refused() {
     let model = ScriptedModel::start().await;
     rustls::crypto::ring::default_provider().install_default().ok();
     let post = || reqwest::Client::new().post(format!("{}/chat/completions", model.base_url()));
@@ -138,7 +138,7 @@ async fn a_request_without_a_key_or_with_somebody_elses_is_refused() {
 }
 
 #[tokio::test]
-async fn words_thoughts_and_calls_come_in_one_answer() {
+async fn text_thinking_and_calls_come_in_one_answer() {
     let model = ScriptedModel::start().await;
     let all = Said::text("One moment.").and_call("look", "{\"oops").after_thinking("hm", "c2lnbmVk");
     model.next(Answer::All(all));
@@ -151,7 +151,7 @@ async fn words_thoughts_and_calls_come_in_one_answer() {
 }
 
 #[tokio::test]
-async fn half_an_answer_breaks_off_after_its_text() {
+async fn a_half_answer_is_cut_after_its_text() {
     rustls::crypto::ring::default_provider().install_default().ok();
     let model = ScriptedModel::start().await;
     model.always(Answer::Half("I am going to ".into()));

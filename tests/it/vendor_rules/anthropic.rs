@@ -1,4 +1,4 @@
-//! The stand-in for Anthropic refuses what Anthropic refuses, and nothing else.
+//! The stand-in for Anthropic refuses the requests that Anthropic refuses, and no others.
 
 use crate::harness::rules::anthropic::complaint;
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn turn() -> Value {
     })
 }
 
-/// What is said of the turn after this was done to it.
+/// The error message for the turn after this change.
 fn said(change: impl FnOnce(&mut Value)) -> String {
     let mut request = turn();
     change(&mut request);
@@ -41,14 +41,14 @@ fn remove(value: &mut Value, field: &str) {
 }
 
 #[test]
-fn a_good_turn_is_taken_as_it_is() {
+fn a_valid_turn_is_accepted() {
     assert_eq!(complaint(&turn()), None);
     let plain = json!({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "hi"}]});
     assert_eq!(complaint(&plain), None);
 }
 
 #[test]
-fn what_every_request_needs_is_missed() {
+fn missing_required_fields_are_refused() {
     assert_eq!(said(|r| remove(r, "model")), "model: Field required");
     assert_eq!(said(|r| remove(r, "max_tokens")), "max_tokens: Field required");
     assert_eq!(said(|r| r["messages"] = json!([])), "messages: at least one message is required");
@@ -66,7 +66,7 @@ fn what_every_request_needs_is_missed() {
 }
 
 #[test]
-fn nothing_may_be_empty() {
+fn empty_content_is_refused() {
     let empty = "messages: text content blocks must be non-empty";
     assert_eq!(said(|r| r["messages"][0]["content"][0]["text"] = "".into()), empty);
     assert_eq!(said(|r| r["messages"][2]["content"][0]["content"][0]["text"] = "".into()), empty);
@@ -77,7 +77,7 @@ fn nothing_may_be_empty() {
 }
 
 #[test]
-fn every_call_wants_its_result_first_in_the_next_message() {
+fn results_must_come_first_in_the_message_after_their_calls() {
     let results = |r: &mut Value| r["messages"][2]["content"].as_array_mut().unwrap().clone();
     let missing = said(|r| r["messages"][2]["content"] = json!([results(r)[0]]));
     assert!(
@@ -107,7 +107,7 @@ fn every_call_wants_its_result_first_in_the_next_message() {
 }
 
 #[test]
-fn only_pictures_it_can_read_and_not_too_many() {
+fn unsupported_or_too_many_pictures_are_refused() {
     let source = |r: &mut Value, field: &str, value: &str| {
         r["messages"][0]["content"][1]["source"][field] = value.into()
     };
@@ -130,7 +130,7 @@ fn only_pictures_it_can_read_and_not_too_many() {
 }
 
 #[test]
-fn tools_have_a_legal_name_and_an_object_for_a_schema() {
+fn tools_need_a_valid_name_and_an_object_schema() {
     assert!(said(|r| r["tools"][0]["name"] = "crop image".into()).contains("tools.0.custom.name"));
     assert!(
         said(|r| r["tools"][0]["input_schema"] = json!({"type": "string"})).contains("should be 'object'")
@@ -140,7 +140,7 @@ fn tools_have_a_legal_name_and_an_object_for_a_schema() {
 }
 
 #[test]
-fn thinking_is_signed_leads_the_turn_and_leaves_room_for_an_answer() {
+fn thinking_must_be_signed_first_in_the_turn_and_below_the_token_limit() {
     let thinks = |r: &mut Value| r["thinking"] = json!({"type": "enabled", "budget_tokens": 2000});
     assert_eq!(said(thinks), "");
     assert!(
@@ -176,7 +176,7 @@ fn thinking_is_signed_leads_the_turn_and_leaves_room_for_an_answer() {
 }
 
 #[test]
-fn at_most_four_places_are_marked_for_the_cache() {
+fn more_than_four_cache_breakpoints_are_refused() {
     let marked = said(|r| {
         for at in 0..2 {
             r["messages"][2]["content"][at]["cache_control"] = json!({"type": "ephemeral"});

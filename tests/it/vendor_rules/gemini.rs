@@ -1,5 +1,4 @@
-//! Gemini's rules as our tests know them, and that every request made for it holds to them: with all real tools, and
-//! for any history.
+//! The rules of the Gemini stand-in, and that the program's requests keep them: with all tools, and for any history.
 
 use crate::harness::rules::gemini::{complaint, unsigned_call};
 use bytes::Bytes;
@@ -41,7 +40,7 @@ fn refused_whole(request: Value, because: &str) {
 }
 
 #[test]
-fn a_good_conversation_is_accepted() {
+fn a_valid_conversation_is_accepted() {
     let request = json!({
         "systemInstruction": {"parts": [{"text": "Be kind."}]},
         "contents": [
@@ -59,7 +58,7 @@ fn a_good_conversation_is_accepted() {
 }
 
 #[test]
-fn contents_and_parts_must_be_as_the_api_knows_them() {
+fn unknown_contents_and_parts_are_refused() {
     refused_whole(json!({}), "contents is not specified");
     refused(json!([]), "contents is not specified");
     refused_whole(json!({"contents": [user("a")], "model": "m"}), "Unknown name \"model\"");
@@ -90,7 +89,7 @@ fn contents_and_parts_must_be_as_the_api_knows_them() {
 }
 
 #[test]
-fn calls_and_responses_must_stand_where_they_belong() {
+fn misplaced_calls_and_responses_are_refused() {
     let counts = "number of function response parts is equal";
     let asked = user("go");
     let called = model(json!([call("a"), call("b")]));
@@ -117,7 +116,7 @@ fn calls_and_responses_must_stand_where_they_belong() {
 }
 
 #[test]
-fn functions_must_be_declared_as_the_api_knows_them() {
+fn unknown_function_declarations_are_refused() {
     let declared = |function: Value, because: &str| {
         let tools = json!([{"functionDeclarations": [function]}]);
         refused_whole(json!({"contents": [user("a")], "tools": tools}), because);
@@ -160,7 +159,7 @@ fn only_calls_of_this_turn_must_be_signed() {
 }
 
 #[test]
-fn every_real_tool_is_declared_as_gemini_accepts_it() {
+fn every_tool_is_declared_as_gemini_accepts_it() {
     let specs = Registry::new().specs();
     assert!(specs.len() > 10);
     for spec in &specs {
@@ -198,7 +197,7 @@ fn shown(number: u8) -> ShownFile {
     })
 }
 
-/// Whatever a row may have kept: of this model, of another, of another vendor, or broken.
+/// Metadata as rows may have stored it: of this model, of another, of another vendor, or broken.
 fn any_metadata() -> impl Strategy<Value = Option<Value>> {
     let part = prop_oneof![
         any_name()
@@ -222,7 +221,7 @@ fn any_name() -> impl Strategy<Value = String> {
     prop_oneof![4 => Just("crop_image".to_owned()), 1 => "[ -~]{0,3}"]
 }
 
-/// Messages in any order and with any holes, as cuts, crashes, deletions and switched providers may leave them.
+/// Messages in any order and with gaps, as crashes, deletions and a change of provider may leave them.
 fn any_message() -> impl Strategy<Value = PromptMessage> {
     let pictures = || prop::collection::vec((0..6u8).prop_map(shown), 0..3);
     let text = || prop_oneof![Just(String::new()), Just(" ".to_owned()), "[a-z]{1,9}", "Error: [a-z]{0,9}"];
@@ -253,7 +252,7 @@ proptest! {
     #[test]
     fn any_history_makes_a_request_that_gemini_accepts(messages in prop::collection::vec(any_message(), 0..14)) {
         let mut album = LoadedFiles::default();
-        // Those of higher numbers were deleted meanwhile.
+        // Files with higher numbers were deleted.
         for number in 0..4 {
             let bytes = Bytes::from_static(b"pixels");
             album.add(&shown(number), LoadedFile { mime: "image/jpeg".into(), bytes });

@@ -1,28 +1,28 @@
-//! Services that answer nonsense, half or not at all: one clear sentence in the chat, the turn failed in the history,
-//! and the next message works.
+//! Broken, cut and missing answers: one sentence in the chat, a failed turn in the history, and the next message is
+//! answered.
 
-use super::{Spoken, Stage, with_every_model};
-use crate::harness::{Answer, Speech};
+use super::{Stage, VendorCase, with_every_model};
+use crate::harness::{Answer, Streaming};
 use photothread::domain::{Role, TurnState};
 
 const UNUSABLE: &str = "The model gave an answer I couldn't use. Please try again.";
 const AWAY: &str = "I can't reach the model right now. Please try again in a minute.";
-/// Long enough for a slow machine to answer in, short enough to wait for.
-const IMPATIENT: (&str, &str) = ("PHOTOTHREAD_LIMITS__MODEL_SILENCE_SECONDS", "1");
+/// Long enough for a slow machine to answer in time, short enough to wait for.
+const SHORT_SILENCE: (&str, &str) = ("PHOTOTHREAD_LIMITS__MODEL_SILENCE_SECONDS", "1");
 
-/// What Ann is told, and how often the model was asked for it.
+/// The sentence in the chat, and the number of requests to the model.
 struct Told {
     sentence: String,
     asked: usize,
 }
 
-/// While the model does only this, Ann reads one sentence without details, and what she says next is answered.
-async fn told_while(spoken: Spoken, trouble: Answer) -> Told {
-    told_with(spoken, trouble, &[]).await
+/// While the model gives only this answer, Ann reads one sentence without details, and her next message is answered.
+async fn told_while(case: VendorCase, trouble: Answer) -> Told {
+    told_with(case, trouble, &[]).await
 }
 
-async fn told_with(spoken: Spoken, trouble: Answer, variables: &[(&str, &str)]) -> Told {
-    let stage = Stage::set_with(spoken, variables).await;
+async fn told_with(case: VendorCase, trouble: Answer, variables: &[(&str, &str)]) -> Told {
+    let stage = Stage::set_with(case, variables).await;
     stage.model.always(trouble);
     let request = stage.ann.says("hello").await;
     let told = stage.ann.next_message().await;
@@ -46,43 +46,43 @@ async fn told_with(spoken: Spoken, trouble: Answer, variables: &[(&str, &str)]) 
     Told { sentence: told.text, asked }
 }
 
-async fn page(spoken: Spoken) {
+async fn page(case: VendorCase) {
     let page = "<!doctype html><html><body>Welcome to nginx!</body></html>";
-    let told = told_while(spoken, Answer::Page(page.into())).await;
+    let told = told_while(case, Answer::Page(page.into())).await;
     assert_eq!((told.sentence.as_str(), told.asked), (UNUSABLE, 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_web_page_instead_of_an_answer_is_told_kindly() {
+async fn an_html_page_instead_of_an_answer_is_reported() {
     with_every_model(page).await;
 }
 
-async fn garbled(spoken: Spoken) {
-    let told = told_while(spoken, Answer::Garbled).await;
+async fn garbled(case: VendorCase) {
+    let told = told_while(case, Answer::Garbled).await;
     assert_eq!((told.sentence.as_str(), told.asked), (UNUSABLE, 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_is_not_json_is_told_kindly() {
+async fn an_answer_that_is_not_json_is_reported() {
     with_every_model(garbled).await;
 }
 
-async fn other_json(spoken: Spoken) {
+async fn other_json(case: VendorCase) {
     for body in
         ["{\"hello\": \"world\"}", "[]", "null", "{\"choices\": 3, \"content\": 3, \"candidates\": 3}"]
     {
-        let told = told_while(spoken, Answer::Raw(200, body.into())).await;
+        let told = told_while(case, Answer::Raw(200, body.into())).await;
         assert_eq!((told.sentence.as_str(), told.asked), (UNUSABLE, 1), "{body}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn json_that_is_no_answer_is_told_kindly() {
+async fn json_that_is_no_answer_is_reported() {
     with_every_model(other_json).await;
 }
 
-async fn huge(spoken: Spoken) {
-    let told = told_while(spoken, Answer::Huge).await;
+async fn huge(case: VendorCase) {
+    let told = told_while(case, Answer::Huge).await;
     assert_eq!((told.sentence.as_str(), told.asked), (UNUSABLE, 1));
 }
 
@@ -91,19 +91,19 @@ async fn an_answer_of_fifty_megabytes_is_not_read_to_the_end() {
     with_every_model(huge).await;
 }
 
-async fn silent(spoken: Spoken) {
-    let told = told_with(spoken, Answer::Silence(String::new()), &[IMPATIENT]).await;
+async fn silent(case: VendorCase) {
+    let told = told_with(case, Answer::Silence(String::new()), &[SHORT_SILENCE]).await;
     assert_eq!(told.sentence, AWAY);
-    assert!(told.asked > 1, "it might have passed");
+    assert!(told.asked > 1, "a silent model is retried");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_that_says_nothing_is_given_up() {
+async fn a_model_that_sends_nothing_times_out() {
     with_every_model(silent).await;
 }
 
-async fn half_before_any_text(spoken: Spoken) {
-    let stage = Stage::set(spoken).await;
+async fn half_before_any_text(case: VendorCase) {
+    let stage = Stage::set(case).await;
     stage.model.next(Answer::Half(String::new()));
     stage.model.next_reply("Here I am.");
     stage.ann.says("hello").await;
@@ -114,32 +114,32 @@ async fn half_before_any_text(spoken: Spoken) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_breaks_off_before_its_first_word_is_asked_for_again() {
+async fn an_answer_cut_before_its_first_word_is_retried() {
     with_every_model(half_before_any_text).await;
 }
 
-async fn half(spoken: Spoken) {
-    let told = told_while(spoken, Answer::Half("I am going to ".into())).await;
-    match spoken.speech {
-        Speech::InPieces => assert_eq!(told.asked, 1, "what was shown is not said again in other words"),
-        Speech::Whole => assert!(told.asked > 1, "nothing was shown, so it is asked again"),
+async fn half(case: VendorCase) {
+    let told = told_while(case, Answer::Half("I am going to ".into())).await;
+    match case.streaming {
+        Streaming::On => assert_eq!(told.asked, 1, "no retry after text was shown"),
+        Streaming::Off => assert!(told.asked > 1, "nothing was shown, so it is retried"),
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_breaks_off_after_it_was_shown_is_not_silently_begun_again() {
+async fn an_answer_cut_after_it_was_shown_is_not_retried() {
     with_every_model(half).await;
 }
 
-async fn falls_silent(spoken: Spoken) {
-    let told = told_with(spoken, Answer::Silence("I am going to ".into()), &[IMPATIENT]).await;
-    match spoken.speech {
-        Speech::InPieces => assert_eq!(told.asked, 1, "what was shown is not said again in other words"),
-        Speech::Whole => assert_eq!(told.sentence, AWAY),
+async fn falls_silent(case: VendorCase) {
+    let told = told_with(case, Answer::Silence("I am going to ".into()), &[SHORT_SILENCE]).await;
+    match case.streaming {
+        Streaming::On => assert_eq!(told.asked, 1, "no retry after text was shown"),
+        Streaming::Off => assert_eq!(told.sentence, AWAY),
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_that_falls_silent_in_the_middle_is_given_up() {
+async fn a_model_that_stops_in_the_middle_times_out() {
     with_every_model(falls_silent).await;
 }

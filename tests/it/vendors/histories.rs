@@ -1,5 +1,5 @@
-//! Whatever a history holds (interrupted turns, doubled and stray results, deleted files, other models' thoughts), the
-//! request made of it is one that its API accepts.
+//! Every request is accepted by its API, for any history: interrupted turns, duplicate and stray results, deleted files,
+//! and thinking of other models.
 
 use super::VENDORS;
 use crate::harness::{Said, rules, whole_answer};
@@ -28,7 +28,7 @@ const ARGUMENTS: [&str; 8] =
 const FILES: [&str; 6] =
     ["image/jpeg", "image/png", "image/jpeg", "application/pdf", "audio/mpeg", "text/plain"];
 
-/// What only this vendor's model understands; nobody else is sent it.
+/// A signature of this vendor. It must not be sent to another vendor.
 fn signature(vendor: Vendor) -> &'static str {
     match vendor {
         Vendor::Anthropic => "c2lnbmVkIGJ5IGFudGhyb3BpYw==",
@@ -62,7 +62,7 @@ fn shown() -> impl Strategy<Value = Vec<ShownFile>> {
     prop::collection::vec(one, 0..4)
 }
 
-/// A person who shows something always has words too: at least its marker.
+/// A message with files always has text too: at least the markers.
 fn user() -> impl Strategy<Value = PromptMessage> {
     (select(TEXTS.to_vec()), shown()).prop_map(|(text, shown)| {
         let text = if shown.is_empty() { text.to_owned() } else { format!("{text}\n[Attachment ID: …]") };
@@ -89,7 +89,7 @@ fn result() -> impl Strategy<Value = PromptMessage> {
     })
 }
 
-/// What is kept of an answer, by us or by some older or newer version of us.
+/// Metadata of an answer, as this or another version of the program stores it.
 fn odd_metadata() -> impl Strategy<Value = Option<Value>> {
     let odd = |vendor: Vendor| {
         let (name, signature) = (vendor.as_str(), signature(vendor));
@@ -108,7 +108,7 @@ fn odd_metadata() -> impl Strategy<Value = Option<Value>> {
     select(EVERYONE.to_vec()).prop_flat_map(odd)
 }
 
-/// An answer with odd calls, and with metadata that need not fit.
+/// An answer with odd calls and metadata that may not match it.
 fn odd_answer() -> impl Strategy<Value = PromptMessage> {
     let parts = (select(TEXTS.to_vec()), prop::collection::vec(call(), 0..4), odd_metadata());
     parts.prop_map(|(text, tool_calls, provider_metadata)| PromptMessage::Assistant {
@@ -118,7 +118,7 @@ fn odd_answer() -> impl Strategy<Value = PromptMessage> {
     })
 }
 
-/// An answer that some model really gave, read by its format; what was kept of it may have lost a call or its text.
+/// A valid answer of a model, read by its format. The stored message may have lost a call or its text.
 fn real_answer() -> impl Strategy<Value = PromptMessage> {
     let parts = (
         select(EVERYONE.to_vec()),
@@ -148,7 +148,7 @@ fn real_answer() -> impl Strategy<Value = PromptMessage> {
     })
 }
 
-/// An answer and what became of its calls: in another order, missing, doubled, or all as it should be.
+/// An answer and the results of its calls: complete, reordered, missing or duplicated.
 fn step() -> impl Strategy<Value = Vec<PromptMessage>> {
     let answer = prop_oneof![odd_answer(), real_answer()];
     (answer, any::<u64>(), prop::collection::vec(shown(), 4)).prop_map(|(answer, fate, shown)| {
@@ -185,7 +185,7 @@ fn history() -> impl Strategy<Value = Vec<PromptMessage>> {
     prop::collection::vec(stretch, 0..10).prop_map(|stretches| stretches.concat())
 }
 
-/// What was said before, what the person says now, and this turn's own steps so far.
+/// The history, the current message, and the steps of the running turn.
 fn prompt() -> impl Strategy<Value = Prompt> {
     let now = shown().prop_map(|shown| PromptMessage::User { text: "and now?".into(), shown });
     let steps = prop::collection::vec(step(), 0..3).prop_map(|steps| steps.concat());
@@ -203,13 +203,13 @@ fn offered() -> Vec<ToolSpec> {
     Registry::new().specs()
 }
 
-/// Only what this vendor's models are ever given, and of that only what is still there.
-fn album(vendor: Vendor, prompt: &Prompt, there: u8) -> LoadedFiles {
+/// The files that this vendor's models accept and that still exist.
+fn loaded_files(vendor: Vendor, prompt: &Prompt, there: u8) -> LoadedFiles {
     let takes = |mime: &str| match vendor {
         Vendor::Anthropic => mime.starts_with("image/") || mime == "application/pdf",
         Vendor::OpenAi | Vendor::Gemini => mime != "text/plain",
     };
-    let mut album = LoadedFiles::default();
+    let mut files = LoadedFiles::default();
     for message in &prompt.messages {
         let (PromptMessage::User { shown, .. } | PromptMessage::Tool { shown, .. }) = message else {
             continue;
@@ -217,17 +217,17 @@ fn album(vendor: Vendor, prompt: &Prompt, there: u8) -> LoadedFiles {
         for shown in shown {
             let number = shown.attachment.attachment_id.0.as_u128();
             let mime = &shown.attachment.mime_type;
-            if takes(mime) && there & (1 << number) != 0 && !album.contains(shown) {
-                album.add(shown, LoadedFile { mime: mime.clone(), bytes: Bytes::from_static(b"pixels") });
+            if takes(mime) && there & (1 << number) != 0 && !files.contains(shown) {
+                files.add(shown, LoadedFile { mime: mime.clone(), bytes: Bytes::from_static(b"pixels") });
             }
         }
     }
-    album
+    files
 }
 
 proptest! {
     #[test]
-    fn every_request_is_one_its_api_accepts(
+    fn every_request_is_accepted_by_its_api(
         prompt in prompt(),
         there in any::<u8>(),
         model in select(MODELS.to_vec()),
@@ -236,7 +236,7 @@ proptest! {
     ) {
         let settings = ModelSettings { model: model.into(), temperature, options: Default::default(), stream };
         for vendor in VENDORS {
-            let request = vendor.request(&settings, &prompt, &album(*vendor, &prompt, there));
+            let request = vendor.request(&settings, &prompt, &loaded_files(*vendor, &prompt, there));
             let complaint = rules::complaint(*vendor, &request);
             prop_assert_eq!(&complaint, &None, "{}: {:#}", vendor, request);
             let text = request.to_string();

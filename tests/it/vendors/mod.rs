@@ -1,12 +1,12 @@
-//! The same conversations with every vendor's model, whole and in pieces: the real program between the Telegram world
-//! and a scripted model that speaks all their languages. Here is the stage; the promises are in the files below.
+//! The same conversations with every vendor's API, streamed and not: the real program with the Telegram stand-in and a
+//! scripted model. This file has the fixture; the tests are in the files below.
 
 mod broken_responses;
 mod histories;
 mod switching;
 mod turns;
 
-use crate::harness::{BotUnderTest, Person, ScriptedModel, Settings, Speech, World, user};
+use crate::harness::{BotUnderTest, Person, ScriptedModel, Settings, Streaming, World, user};
 use futures::{FutureExt as _, future::join_all};
 use photothread::{
     domain::{Conversation, Message},
@@ -15,35 +15,35 @@ use photothread::{
 use serde_json::Value;
 use std::panic::AssertUnwindSafe;
 
-/// Whose models every scenario is played with.
+/// The vendors that every test runs with.
 pub const VENDORS: &[Vendor] = &[Vendor::Anthropic, Vendor::OpenAi, Vendor::Gemini];
 
-/// A model and how its answers come.
+/// A vendor, and whether its answers are streamed.
 #[derive(Clone, Copy, Debug)]
-struct Spoken {
+struct VendorCase {
     vendor: Vendor,
-    speech: Speech,
+    streaming: Streaming,
 }
 
-/// Plays the scenario with every model, side by side, and says with which ones it failed.
-async fn with_every_model<F: AsyncFn(Spoken)>(scenario: F) {
+/// Runs the test with every vendor, streamed and not, concurrently. Reports the cases that failed.
+async fn with_every_model<F: AsyncFn(VendorCase)>(scenario: F) {
     let models = VENDORS.iter().flat_map(|vendor| {
-        [Speech::InPieces, Speech::Whole].map(|speech| Spoken { vendor: *vendor, speech })
+        [Streaming::On, Streaming::Off].map(|streaming| VendorCase { vendor: *vendor, streaming })
     });
-    let plays = models.map(async |spoken| {
-        let played = AssertUnwindSafe(scenario(spoken)).catch_unwind().await;
-        played.err().map(|_| spoken)
+    let plays = models.map(async |case| {
+        let played = AssertUnwindSafe(scenario(case)).catch_unwind().await;
+        played.err().map(|_| case)
     });
-    // What went wrong, each panic has told already.
-    let failed: Vec<Spoken> = join_all(plays).await.into_iter().flatten().collect();
+    // Each panic was printed already.
+    let failed: Vec<VendorCase> = join_all(plays).await.into_iter().flatten().collect();
     assert!(failed.is_empty(), "with {failed:?}");
 }
 
 /// Ann, the bot and its model.
 struct Stage {
-    /// Kept alive as long as somebody is in it.
+    /// Runs as long as the fixture.
     _world: World,
-    spoken: Spoken,
+    case: VendorCase,
     model: ScriptedModel,
     settings: Settings,
     bot: BotUnderTest,
@@ -51,27 +51,27 @@ struct Stage {
 }
 
 impl Stage {
-    async fn set(spoken: Spoken) -> Stage {
-        Stage::set_with(spoken, &[]).await
+    async fn set(case: VendorCase) -> Stage {
+        Stage::set_with(case, &[]).await
     }
 
-    async fn set_with(spoken: Spoken, variables: &[(&str, &str)]) -> Stage {
+    async fn set_with(case: VendorCase, variables: &[(&str, &str)]) -> Stage {
         let world = World::start().await;
         let model = ScriptedModel::start().await;
         // A title would be one more request to count.
         let mut settings = Settings::new(&world)
             .with("PHOTOTHREAD_HISTORY__TITLES", "message")
-            .with_model_of(spoken.vendor, &model)
-            .with_speech(spoken.vendor, spoken.speech);
+            .with_model_of(case.vendor, &model)
+            .with_streaming(case.vendor, case.streaming);
         for (name, value) in variables {
             settings = settings.with(name, *value);
         }
         let bot = BotUnderTest::start(&settings).await;
         let ann = world.private_chat(user(1001, "Ann"));
-        Stage { _world: world, spoken, model, settings, bot, ann }
+        Stage { _world: world, case, model, settings, bot, ann }
     }
 
-    /// Stops the bot and starts it again on the same data, with what has changed in its settings.
+    /// Restarts the bot on the same data with changed settings.
     async fn restarted_with(mut self, change: impl FnOnce(Settings) -> Settings) -> Stage {
         self.bot.stop().await;
         self.settings = change(self.settings);
@@ -94,11 +94,11 @@ impl Stage {
             .unwrap()
     }
 
-    /// Nothing the model was sent was against its rules, and nobody else was asked.
+    /// Asserts that no request was refused and that no other vendor was asked, and stops the bot.
     async fn clear(self) {
         assert_eq!(self.model.refusals(), [""; 0]);
-        let strangers = self.model.vendors_asked().into_iter().find(|vendor| *vendor != self.spoken.vendor);
-        assert_eq!(strangers, None);
+        let other = self.model.vendors_asked().into_iter().find(|vendor| *vendor != self.case.vendor);
+        assert_eq!(other, None);
         self.bot.stop().await;
     }
 }

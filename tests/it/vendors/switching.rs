@@ -1,7 +1,6 @@
-//! A conversation begun with one model goes on with another: what was said stays, what only the first understands is
-//! not passed on.
+//! A conversation continues with another model: the text stays, and signed data of the first model is not sent.
 
-use super::{Spoken, Stage, VENDORS, with_every_model};
+use super::{Stage, VENDORS, VendorCase, with_every_model};
 use crate::harness::{
     Answer, BotUnderTest, Said, jpeg,
     reading::{attachment_ids, results},
@@ -12,15 +11,15 @@ use serde_json::json;
 const SIGNATURE: &str = "c2lnbmVkIGJ5IHRoZSBmaXJzdA==";
 const THOUGHT: &str = "a thought of the first model";
 
-/// To every model, and to another one of the same vendor.
-async fn to_every_other(spoken: Spoken) {
+/// Switches to every vendor, and to another model of the same vendor.
+async fn to_every_other(case: VendorCase) {
     for vendor in VENDORS {
-        to_another(spoken, *vendor).await;
+        to_another(case, *vendor).await;
     }
 }
 
-async fn to_another(spoken: Spoken, other: Vendor) {
-    let stage = Stage::set(spoken).await;
+async fn to_another(case: VendorCase, other: Vendor) {
+    let stage = Stage::set(case).await;
     stage.model.next_with(|request| {
         let arguments = json!({ "images": attachment_ids(request), "degrees": 90 }).to_string();
         let said =
@@ -36,7 +35,7 @@ async fn to_another(spoken: Spoken, other: Vendor) {
     let settings = stage
         .settings
         .with_model_of(other, &stage.model)
-        .with_speech(other, spoken.speech)
+        .with_streaming(other, case.streaming)
         .with("PHOTOTHREAD_AGENTS__PHOTOTHREAD__MODEL", "another-model");
     let bot = BotUnderTest::start(&settings).await;
     let so_far = stage.model.requests().len();
@@ -49,7 +48,7 @@ async fn to_another(spoken: Spoken, other: Vendor) {
     let answer = stage.ann.next_message().await;
     assert!(answer.photo.is_some() && answer.caption == "And sepia.", "{answer:?}");
 
-    assert_eq!(stage.model.refusals(), [""; 0], "from {spoken:?} to {other}");
+    assert_eq!(stage.model.refusals(), [""; 0], "from {case:?} to {other}");
     assert_eq!(stage.model.vendors_asked()[so_far..], [other, other]);
     for request in &stage.model.requests()[so_far..] {
         let text = request.to_string();
@@ -61,6 +60,6 @@ async fn to_another(spoken: Spoken, other: Vendor) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_conversation_goes_on_with_another_model() {
+async fn a_conversation_continues_with_another_model() {
     with_every_model(to_every_other).await;
 }

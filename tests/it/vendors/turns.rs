@@ -1,6 +1,6 @@
-//! What people do every day, with every model.
+//! Everyday conversations with every vendor's API.
 
-use super::{Spoken, Stage, with_every_model};
+use super::{Stage, VendorCase, with_every_model};
 use crate::harness::{
     Answer, Said, Settings, jpeg, jpeg_of,
     reading::{attachment_ids, last_words, pictures, results, tools},
@@ -9,8 +9,8 @@ use serde_json::json;
 
 const SIGNATURE: &str = "c2lnbmVkIGJ5IHRoZSBtb2RlbA==";
 
-async fn photo(spoken: Spoken) {
-    let stage = Stage::set(spoken).await;
+async fn photo(case: VendorCase) {
+    let stage = Stage::set(case).await;
     stage.model.next_reply("A gradient from black to blue.");
     let photo = stage.ann.sends_photo(jpeg(64, 48), "what is this?").await;
     let answer = stage.ann.next_message().await;
@@ -21,18 +21,18 @@ async fn photo(spoken: Spoken) {
     assert!(last_words(&request).contains("what is this?"), "{request}");
     assert!(tools(&request).contains(&"crop_image"), "{request}");
     let usage = stage.rows().await.pop().unwrap().body.reasoning_info.expect("what it took");
-    assert_eq!(usage["provider"], spoken.vendor.as_str());
+    assert_eq!(usage["provider"], case.vendor.as_str());
     assert_eq!((&usage["input_tokens"], &usage["output_tokens"]), (&json!(100), &json!(20)));
     stage.clear().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_photo_with_a_question_is_seen_and_answered() {
+async fn a_photo_with_a_question_is_shown_and_answered() {
     with_every_model(photo).await;
 }
 
-async fn tool_turn(spoken: Spoken) {
-    let stage = Stage::set(spoken).await;
+async fn tool_turn(case: VendorCase) {
+    let stage = Stage::set(case).await;
     stage.model.next_call_on_all("rotate_image", json!({ "degrees": 90 }));
     stage.model.next_reply("I turned it.");
     stage.ann.sends_photo(jpeg(64, 48), "turn it").await;
@@ -47,12 +47,12 @@ async fn tool_turn(spoken: Spoken) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tool_is_used_and_what_it_made_is_sent() {
+async fn a_tool_is_run_and_its_output_is_sent() {
     with_every_model(tool_turn).await;
 }
 
-async fn looking(spoken: Spoken) {
-    let stage = Stage::set(spoken).await;
+async fn looking(case: VendorCase) {
+    let stage = Stage::set(case).await;
     stage.model.next_with(|request| {
         let region = json!({ "left": 0, "top": 0, "right": 500, "bottom": 500 });
         let arguments = json!({ "image": attachment_ids(request)[0], "region": region });
@@ -67,12 +67,12 @@ async fn looking(spoken: Spoken) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_picture_in_a_result_is_seen() {
+async fn a_picture_in_a_result_is_shown() {
     with_every_model(looking).await;
 }
 
-async fn parallel(spoken: Spoken) {
-    let stage = Stage::set(spoken).await;
+async fn parallel(case: VendorCase) {
+    let stage = Stage::set(case).await;
     stage.model.next_with(|request| {
         let ids = attachment_ids(request);
         let said = Said::text("Let me see. ")
@@ -100,12 +100,12 @@ async fn parallel(spoken: Spoken) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_tools_of_one_step_are_all_answered_in_order() {
+async fn all_calls_of_a_step_are_answered_in_order() {
     with_every_model(parallel).await;
 }
 
-async fn thinking(spoken: Spoken) {
-    let stage = Stage::set(spoken).await;
+async fn thinking(case: VendorCase) {
+    let stage = Stage::set(case).await;
     stage.model.next_with(|request| {
         let arguments = json!({ "images": attachment_ids(request), "degrees": 90 }).to_string();
         let said = Said::text("One moment.").and_call("rotate_image", &arguments);
@@ -124,12 +124,12 @@ async fn thinking(spoken: Spoken) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn signed_thoughts_go_back_as_they_came_and_are_not_said() {
+async fn signed_thinking_is_sent_back_unchanged_and_not_shown_to_people() {
     with_every_model(thinking).await;
 }
 
-async fn day_later(spoken: Spoken) {
-    let stage = Stage::set(spoken).await;
+async fn day_later(case: VendorCase) {
+    let stage = Stage::set(case).await;
     stage.model.next_with(|request| {
         let arguments = json!({ "images": attachment_ids(request), "degrees": 90 }).to_string();
         let said = Said::default().and_call("rotate_image", &arguments);
@@ -139,7 +139,7 @@ async fn day_later(spoken: Spoken) {
     stage.ann.sends_photo(jpeg(64, 48), "turn it").await;
     let turned = stage.ann.next_message().await;
 
-    // All that was said is too old now to be brought up, but for a reply.
+    // Only a reply still brings these messages up.
     let old = |settings: Settings| settings.with("PHOTOTHREAD_HISTORY__HISTORY_MAX_AGE_HOURS", "0");
     let stage = stage.restarted_with(old).await;
     stage.model.next_with(|request| {
@@ -159,12 +159,12 @@ async fn day_later(spoken: Spoken) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reply_a_day_later_goes_on_where_it_was() {
+async fn a_reply_a_day_later_continues_the_thread() {
     with_every_model(day_later).await;
 }
 
-async fn busy(spoken: Spoken) {
-    let stage = Stage::set(spoken).await;
+async fn busy(case: VendorCase) {
+    let stage = Stage::set(case).await;
     stage.model.next(Answer::Busy { retry_after_ms: 20 });
     stage.model.next_reply("Here I am.");
     stage.ann.says("hello").await;
@@ -179,12 +179,12 @@ async fn busy(spoken: Spoken) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_busy_model_is_asked_again_when_it_says_so() {
+async fn a_429_is_retried_after_the_given_time() {
     with_every_model(busy).await;
 }
 
-async fn garbage(spoken: Spoken) {
-    let stage = Stage::set(spoken).await;
+async fn garbage(case: VendorCase) {
+    let stage = Stage::set(case).await;
     stage.model.next(Answer::All(Said::default().and_call("rotate_image", "{\"degrees\": 90")));
     stage.model.next_call_on_all("rotate_image", json!({ "degrees": "a bit" }));
     stage.model.next_call_on_all("rotate_image", json!({ "degrees": 90 }));
@@ -201,12 +201,12 @@ async fn garbage(spoken: Spoken) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn arguments_that_make_no_sense_are_answered_and_can_be_corrected() {
+async fn invalid_arguments_are_refused_and_can_be_corrected() {
     with_every_model(garbage).await;
 }
 
-async fn twelve_rounds(spoken: Spoken) {
-    let stage = Stage::set_with(spoken, &[("PHOTOTHREAD_AGENTS__PHOTOTHREAD__MAX_STEPS", "12")]).await;
+async fn twelve_rounds(case: VendorCase) {
+    let stage = Stage::set_with(case, &[("PHOTOTHREAD_AGENTS__PHOTOTHREAD__MAX_STEPS", "12")]).await;
     for _ in 0..12 {
         stage.model.next_with(|request| {
             let newest = attachment_ids(request).pop();
@@ -225,6 +225,6 @@ async fn twelve_rounds(spoken: Spoken) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn twelve_rounds_of_tools_end_in_words() {
+async fn twelve_tool_steps_end_with_an_answer() {
     with_every_model(twelve_rounds).await;
 }

@@ -1,5 +1,5 @@
-//! A service that paints, in OpenAI's and in Gemini's language: one plain colour, at once. It refuses what they
-//! refuse, so that a broken request fails the test and not the first user.
+//! Stand-in for the image generation APIs of OpenAI and Gemini. It returns pictures of one colour and refuses requests
+//! that the real services would refuse.
 
 use super::server::{OnLine, Server};
 use axum::{
@@ -19,13 +19,13 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
-/// What the service paints with.
-pub const PAINT: [u8; 3] = [200, 30, 160];
+/// The colour of every generated picture.
+pub const GENERATED_COLOR: [u8; 3] = [200, 30, 160];
 
-/// What it does instead of painting.
+/// An answer other than a generated picture.
 #[derive(Clone, Debug)]
-pub enum Canvas {
-    /// Something else in the place of a picture.
+pub enum ImageServiceAnswer {
+    /// These bytes in place of a picture.
     Bytes(Vec<u8>),
     Raw(u16, String),
     Busy {
@@ -33,9 +33,9 @@ pub enum Canvas {
     },
 }
 
-/// One request it was sent.
+/// A request that the service accepted.
 #[derive(Clone, Debug, Default)]
-pub struct Commission {
+pub struct ImageServiceRequest {
     pub path: String,
     pub fields: Value,
     pub picture: Option<Bytes>,
@@ -43,17 +43,17 @@ pub struct Commission {
 }
 
 #[derive(Default)]
-struct Studio {
-    next: VecDeque<Canvas>,
-    commissions: Vec<Commission>,
+struct Records {
+    next: VecDeque<ImageServiceAnswer>,
+    requests: Vec<ImageServiceRequest>,
     refusals: Vec<String>,
 }
 
-/// Its routes can share a server with a model, or have one of their own.
+/// Its routes can be added to the server of a model, or have a server of their own.
 #[derive(Clone, Default)]
-pub struct PaintingService(Arc<Mutex<Studio>>);
+pub struct ImageService(Arc<Mutex<Records>>);
 
-impl PaintingService {
+impl ImageService {
     pub fn router(&self) -> Router {
         Router::new()
             .route("/v1/images/generations", post(generations))
@@ -67,53 +67,55 @@ impl PaintingService {
         Server::start(self.router())
     }
 
-    pub fn next(&self, instead: Canvas) {
-        self.studio().next.push_back(instead);
+    pub fn next(&self, answer: ImageServiceAnswer) {
+        self.records().next.push_back(answer);
     }
 
-    pub fn commissions(&self) -> Vec<Commission> {
-        self.studio().commissions.clone()
+    pub fn requests(&self) -> Vec<ImageServiceRequest> {
+        self.records().requests.clone()
     }
 
     /// Why requests were refused; a test of a whole turn asserts that this is empty.
     pub fn refusals(&self) -> Vec<String> {
-        self.studio().refusals.clone()
+        self.records().refusals.clone()
     }
 
-    fn studio(&self) -> MutexGuard<'_, Studio> {
+    fn records(&self) -> MutexGuard<'_, Records> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn refuse(&self, status: u16, why: String, body: impl FnOnce(&str) -> Value) -> Response {
-        self.studio().refusals.push(why.clone());
+        self.records().refusals.push(why.clone());
         let status = StatusCode::from_u16(status).expect("a status");
         (status, Json(body(&why))).into_response()
     }
 
-    /// Notes the commission and says what is done instead of it, if anything.
-    fn take(&self, commission: Commission) -> Option<Canvas> {
-        let mut studio = self.studio();
-        studio.commissions.push(commission);
-        studio.next.pop_front()
+    /// Records the request and returns the scripted answer, if there is one.
+    fn record(&self, request: ImageServiceRequest) -> Option<ImageServiceAnswer> {
+        let mut records = self.records();
+        records.requests.push(request);
+        records.next.pop_front()
     }
 }
 
-fn painting(width: u32, height: u32) -> Vec<u8> {
+fn plain_picture(width: u32, height: u32) -> Vec<u8> {
     let mut bytes = Cursor::new(Vec::new());
-    RgbImage::from_pixel(width, height, Rgb(PAINT)).write_to(&mut bytes, ImageFormat::Png).expect("a PNG");
+    RgbImage::from_pixel(width, height, Rgb(GENERATED_COLOR))
+        .write_to(&mut bytes, ImageFormat::Png)
+        .expect("a PNG");
     bytes.into_inner()
 }
 
-/// A response, or the bytes that take a picture's place.
+/// The bytes that replace the picture, or a whole response.
 #[allow(clippy::result_large_err)]
-fn instead(canvas: Canvas) -> Result<Vec<u8>, Response> {
-    match canvas {
-        Canvas::Bytes(bytes) => Ok(bytes),
-        Canvas::Raw(status, body) => {
+fn answer_instead(answer: ImageServiceAnswer) -> Result<Vec<u8>, Response> {
+    match answer {
+        ImageServiceAnswer::Bytes(bytes) => Ok(bytes),
+        ImageServiceAnswer::Raw(status, body) => {
             let status = StatusCode::from_u16(status).expect("a status");
             Err((status, [(header::CONTENT_TYPE, "application/json")], body).into_response())
         }
-        Canvas::Busy { retry_after_seconds } => {
+        ImageServiceAnswer::Busy { retry_after_seconds } => {
             let wait = [("retry-after", retry_after_seconds.to_string())];
             let body = json!({ "error": { "message": "Slow down.", "code": "rate_limit_exceeded" } });
             Err((StatusCode::TOO_MANY_REQUESTS, wait, Json(body)).into_response())
@@ -130,7 +132,7 @@ fn has_bearer(headers: &HeaderMap) -> bool {
     bearer.strip_prefix("Bearer ").is_some_and(|key| !key.is_empty())
 }
 
-/// What gpt-image-1 takes; notably no `response_format`.
+/// The fields that gpt-image-1 accepts. `response_format` is not among them.
 const GENERATION_FIELDS: [&str; 9] = [
     "model",
     "prompt",
@@ -166,7 +168,7 @@ fn check_fields(fields: &Value, known: &[&str]) -> Result<(), String> {
 }
 
 async fn generations(
-    State(service): State<PaintingService>,
+    State(service): State<ImageService>,
     headers: HeaderMap,
     Json(fields): Json<Value>,
 ) -> Response {
@@ -177,17 +179,18 @@ async fn generations(
         return service.refuse(400, why, openai_error);
     }
     let count = fields["n"].as_u64().unwrap_or(1);
-    let commission = Commission { path: "/images/generations".into(), fields, ..Commission::default() };
-    painted(service, commission, count)
+    let request =
+        ImageServiceRequest { path: "/images/generations".into(), fields, ..ImageServiceRequest::default() };
+    generate(service, request, count)
 }
 
-fn painted(service: PaintingService, commission: Commission, count: u64) -> Response {
-    let size = commission.fields["size"].as_str().unwrap_or_default().to_owned();
+fn generate(service: ImageService, request: ImageServiceRequest, count: u64) -> Response {
+    let size = request.fields["size"].as_str().unwrap_or_default().to_owned();
     let (width, height) = size.split_once('x').unwrap_or(("1024", "1024"));
-    let picture = match service.take(commission).map(instead) {
+    let picture = match service.record(request).map(answer_instead) {
         Some(Ok(bytes)) => bytes,
         Some(Err(response)) => return response,
-        None => painting(width.parse().expect("a width"), height.parse().expect("a height")),
+        None => plain_picture(width.parse().expect("a width"), height.parse().expect("a height")),
     };
     let data = vec![json!({ "b64_json": BASE64_STANDARD.encode(picture) }); count as usize];
     let usage = json!({ "total_tokens": 4210, "input_tokens": 50, "output_tokens": 4160,
@@ -196,17 +199,17 @@ fn painted(service: PaintingService, commission: Commission, count: u64) -> Resp
         .into_response()
 }
 
-async fn edits(State(service): State<PaintingService>, headers: HeaderMap, request: Request) -> Response {
+async fn edits(State(service): State<ImageService>, headers: HeaderMap, request: Request) -> Response {
     if !has_bearer(&headers) {
         return service.refuse(401, "You didn't provide an API key.".into(), openai_error);
     }
     match read_edit(request).await {
-        Ok(commission) => painted(service, commission, 1),
+        Ok(request) => generate(service, request, 1),
         Err(why) => service.refuse(400, why, openai_error),
     }
 }
 
-async fn read_edit(request: Request) -> Result<Commission, String> {
+async fn read_edit(request: Request) -> Result<ImageServiceRequest, String> {
     let mut fields = serde_json::Map::new();
     let mut files: HashMap<String, (String, Bytes)> = HashMap::new();
     let mut form = Multipart::from_request(request, &()).await.map_err(|error| error.to_string())?;
@@ -237,7 +240,12 @@ async fn read_edit(request: Request) -> Result<Commission, String> {
     if let Some(name) = files.keys().next() {
         return Err(format!("Unknown parameter: '{name}'."));
     }
-    Ok(Commission { path: "/images/edits".into(), fields, picture: Some(picture), mask: mask.transpose()? })
+    Ok(ImageServiceRequest {
+        path: "/images/edits".into(),
+        fields,
+        picture: Some(picture),
+        mask: mask.transpose()?,
+    })
 }
 
 fn check_mask(mime: &str, mask: Bytes, size: (u32, u32), of: ImageFormat) -> Result<Bytes, String> {
@@ -265,7 +273,7 @@ fn gemini_error(why: &str) -> Value {
 const RATIOS: [&str; 10] = ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"];
 
 async fn generate_content(
-    State(service): State<PaintingService>,
+    State(service): State<ImageService>,
     Path(call): Path<String>,
     ConnectInfo(_): OnLine,
     headers: HeaderMap,
@@ -285,13 +293,13 @@ async fn generate_content(
         Some(_) => (1024, 1024),
         None => shape.map_or((1024, 1024), |(width, height)| (width.min(1024), height.min(1024))),
     };
-    let commission = Commission { path: call, fields: body, picture, mask: None };
-    let painting = match service.take(commission).map(instead) {
+    let request = ImageServiceRequest { path: call, fields: body, picture, mask: None };
+    let picture = match service.record(request).map(answer_instead) {
         Some(Ok(bytes)) => bytes,
         Some(Err(response)) => return response,
-        None => painting(width, height),
+        None => plain_picture(width, height),
     };
-    let data = json!({ "mimeType": "image/png", "data": BASE64_STANDARD.encode(painting) });
+    let data = json!({ "mimeType": "image/png", "data": BASE64_STANDARD.encode(picture) });
     let parts = json!([{ "text": "Here is your picture." }, { "inlineData": data }]);
     let candidate =
         json!({ "content": { "role": "model", "parts": parts }, "finishReason": "STOP", "index": 0 });
@@ -309,7 +317,7 @@ fn only_known(value: &Value, known: &[&str]) -> Result<(), String> {
     }
 }
 
-/// The picture in it and the ratio asked for.
+/// The picture and the ratio of the request.
 fn check_content(call: &str, body: &Value) -> Result<(Option<Bytes>, Option<String>), String> {
     if !call.ends_with(":generateContent") {
         return Err(format!("models/{call} is not found."));
