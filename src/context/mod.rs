@@ -85,7 +85,7 @@ pub async fn open(
     let vars = SystemVars {
         now: Utc::now(),
         interface: turn.conversation.interface,
-        person: None,
+        person: inputs.iter().rev().find_map(|message| message.user_name.as_deref()),
         recent_attachments: &block,
     };
     let system = prompts.system(prompt_name, vars)?;

@@ -59,6 +59,8 @@ pub struct NewMessage {
     pub tool_name: Option<String>,
     pub agent_id: Option<String>,
     pub user_id: Option<UserId>,
+    /// The display name of the person when they wrote it; none if the interface has no names.
+    pub user_name: Option<String>,
     pub reasoning_info: Option<Value>,
     pub provider_metadata: Option<Value>,
     pub error: Option<String>,
@@ -101,6 +103,7 @@ impl NewMessage {
             tool_name: None,
             agent_id: None,
             user_id: None,
+            user_name: None,
             reasoning_info: None,
             provider_metadata: None,
             error: None,

@@ -17,12 +17,14 @@ const SQLITE: Migrations = &[
     (2, "usage", include_str!("../../migrations/sqlite/0002_usage.sql")),
     (3, "drafts", include_str!("../../migrations/sqlite/0003_drafts.sql")),
     (4, "web", include_str!("../../migrations/sqlite/0004_web.sql")),
+    (5, "user_name", include_str!("../../migrations/sqlite/0005_user_name.sql")),
 ];
 const POSTGRES: Migrations = &[
     (1, "core", include_str!("../../migrations/postgres/0001_core.sql")),
     (2, "usage", include_str!("../../migrations/postgres/0002_usage.sql")),
     (3, "drafts", include_str!("../../migrations/postgres/0003_drafts.sql")),
     (4, "web", include_str!("../../migrations/postgres/0004_web.sql")),
+    (5, "user_name", include_str!("../../migrations/postgres/0005_user_name.sql")),
 ];
 
 pub(super) fn sqlite() -> Migrator {

@@ -309,6 +309,7 @@ fn filed(scope: &Scope, incoming: Incoming, reply: Option<ReplyTo>, files: &mut 
         interface_message_id: Some(incoming.message_id),
         timestamp: incoming.sent_at,
         user_id: Some(incoming.sender),
+        user_name: incoming.sender_name,
         error: note.or(about_target),
         reply,
         album_id: incoming.album_id,

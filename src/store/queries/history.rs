@@ -20,8 +20,8 @@ pub async fn add_message(conn: &mut Conn, message: &NewMessage) -> Result<Messag
     let row = sqlx::query::<Db>(
         "INSERT INTO message_history (interface_type, conversation_id, session_id, interface_message_id, turn_id, \
          thread_root_id, timestamp, role, content, tool_calls, tool_call_id, tool_name, agent_id, user_id, \
-         reasoning_info, provider_metadata, error, reply, album_id, refs, tags) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21) \
+         reasoning_info, provider_metadata, error, reply, album_id, refs, tags, user_name) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22) \
          RETURNING internal_id",
     )
     .bind(m.conversation.interface.as_str())
@@ -45,6 +45,7 @@ pub async fn add_message(conn: &mut Conn, message: &NewMessage) -> Result<Messag
     .bind(&m.album_id)
     .bind((!m.refs.is_empty()).then(|| rows::clean_json(&m.refs)).transpose()?)
     .bind((!m.tags.is_empty()).then(|| rows::clean_json(&m.tags)).transpose()?)
+    .bind(m.user_name.as_deref().map(rows::clean))
     .fetch_one(&mut *conn)
     .await?;
     let id: i64 = row.try_get("internal_id")?;

@@ -66,7 +66,7 @@ pub fn conversation(row: &Row) -> Result<Conversation, sqlx::Error> {
 /// Every column of a message, and the ids of what it carries.
 pub const MESSAGE: &str = "m.internal_id, m.interface_type, m.conversation_id, m.session_id, m.interface_message_id, \
      m.turn_id, m.thread_root_id, m.timestamp, m.role, m.content, m.tool_calls, m.tool_call_id, m.tool_name, \
-     m.agent_id, m.user_id, m.reasoning_info, m.provider_metadata, m.error, m.refs, m.tags, m.reply, m.album_id, \
+     m.agent_id, m.user_id, m.reasoning_info, m.provider_metadata, m.error, m.refs, m.tags, m.reply, m.album_id, m.user_name, \
      (SELECT string_agg(a.attachment_id, ',' ORDER BY a.position) FROM message_attachments a \
       WHERE a.internal_id = m.internal_id) AS attachment_ids";
 
@@ -87,6 +87,7 @@ pub fn message(row: &Row) -> Result<Message, sqlx::Error> {
             tool_name: row.try_get("tool_name")?,
             agent_id: row.try_get("agent_id")?,
             user_id: row.try_get::<Option<String>, _>("user_id")?.map(UserId),
+            user_name: row.try_get("user_name")?,
             reasoning_info: json(row, "reasoning_info")?,
             provider_metadata: json(row, "provider_metadata")?,
             error: row.try_get("error")?,

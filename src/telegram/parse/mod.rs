@@ -19,6 +19,8 @@ pub struct Incoming {
     pub conversation: Conversation,
     pub message_id: String,
     pub sender: UserId,
+    /// First and last name; none for an anonymous administrator.
+    pub sender_name: Option<String>,
     pub sent_at: DateTime<Utc>,
     /// Text or caption, without a mention of the bot at either end and without an agent's command.
     pub text: String,
@@ -78,6 +80,7 @@ pub fn incoming(message: &Message, me: &Me, routes: &Routes) -> Option<Incoming>
         conversation: Conversation::telegram(message.chat.id.0),
         message_id: message.id.0.to_string(),
         sender: UserId(sender.id.0.to_string()),
+        sender_name: Some(sender.full_name()).filter(|name| !sender.is_bot && !name.trim().is_empty()),
         sent_at: message.date,
         text: match forwarded_from(message) {
             Some(name) => format!("(forwarded from {name})\n{text}"),

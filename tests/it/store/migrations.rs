@@ -40,6 +40,7 @@ async fn the_store_reads_the_samples(store: Store) {
     assert!(store.find_message(&place, "12").await.unwrap().is_some(), "a later chunk");
     let thread = store.thread(found.message.root()).await.unwrap();
     assert_eq!(thread.len(), 2);
+    assert_eq!(thread[0].user_name.as_deref(), Some("Ann"));
     assert_eq!(
         store.attachment(&place, attachment).await.unwrap().unwrap().recipe().unwrap().tool,
         "crop_image"

@@ -37,6 +37,7 @@ on_both! {
             tool_name: Some("crop_image".into()),
             agent_id: Some("photothread".into()),
             user_id: Some(ann()),
+            user_name: Some("Ann Lee".into()),
             reasoning_info: Some(odd_json()),
             provider_metadata: Some(json!([odd_json()])),
             error: Some(ODD.into()),
@@ -110,6 +111,7 @@ on_both! {
             provider_metadata: Some(json!({ "thought": "\0" })),
             reasoning_info: Some(json!("\0")),
             error: Some("bad\0ly".into()),
+            user_name: Some("A\0nn".into()),
             reply: Some(ReplyTo { quote: Some("\0q".into()), ..ReplyTo::default() }),
             ..said(&place, session, "be\0fore \\u0000 after\0")
         };
@@ -117,6 +119,7 @@ on_both! {
         let m = store.message(id).await.unwrap().unwrap().body;
         assert_eq!(m.content, "before \\u0000 after");
         assert_eq!(m.tool_calls[0].arguments, "xy");
+        assert_eq!(m.user_name.as_deref(), Some("Ann"));
         assert_eq!((m.provider_metadata, m.reasoning_info), (Some(json!({ "thought": "" })), Some(json!(""))));
         assert_eq!((m.error.as_deref(), m.reply.unwrap().quote.as_deref()), (Some("badly"), Some("q")));
         let kept = store.attachment(&place, file.attachment_id).await.unwrap().unwrap();

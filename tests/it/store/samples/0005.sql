@@ -1,0 +1,2 @@
+-- The person's name on their messages.
+UPDATE message_history SET user_name = 'Ann' WHERE role = 'user';
