@@ -1,7 +1,7 @@
 //! The loop of model and tools: every call gets a result, and every turn ends.
 
 use super::{Stage, said_by, tools};
-use crate::harness::{Answer, attachment_ids, jpeg, user};
+use crate::harness::{Answer, attachment_ids, jpeg, jpeg_of, user};
 use serde_json::{Value, json};
 
 const TWO_STEPS: (&str, &str) = ("PHOTOTHREAD_AGENTS__PHOTOTHREAD__MAX_STEPS", "2");
@@ -93,13 +93,14 @@ async fn mistakes_of_the_model_become_results_it_can_correct() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tool_that_times_out_is_stopped_and_the_turn_continues() {
-    let stage = Stage::set_with(&[("PHOTOTHREAD_LIMITS__TOOL_TIMEOUT_SECONDS", "0.001")]).await;
+    let stage = Stage::set_with(&[("PHOTOTHREAD_LIMITS__TOOL_TIMEOUT_SECONDS", "0.1")]).await;
     stage.model.next_call_on_all("rotate_image", json!({ "degrees": 7 }));
     stage.model.next_reply("It is too large for me.");
-    stage.ann.sends_document("poster.jpg", jpeg(600, 600), "turn it a little").await;
+    // Decoding and rotating this many pixels takes much longer.
+    stage.ann.sends_document("poster.jpg", jpeg_of(3000, 3000, [90, 90, 200]), "turn it a little").await;
     assert_eq!(stage.ann.next_message().await.text, "It is too large for me.");
     let result = last_result(&stage.last_request());
-    assert!(result.starts_with("Error: rotate_image took longer than 1ms"), "{result}");
+    assert!(result.starts_with("Error: rotate_image took longer than 100ms"), "{result}");
     stage.clear().await;
 }
 
