@@ -85,9 +85,9 @@ mod tests {
     use std::sync::Mutex;
 
     #[derive(Clone, Default)]
-    struct Page(Arc<Mutex<Vec<u8>>>);
+    struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Page {
+    impl Write for CapturedLog {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().write(bytes)
         }
@@ -98,19 +98,19 @@ mod tests {
 
     #[test]
     fn a_token_in_the_error_of_a_library_is_hidden() {
-        let page = Page::default();
+        let captured = CapturedLog::default();
         let hidden = Hidden::new(&[SecretString::from("123456:AA-token_x")]);
         let log = tracing_subscriber::fmt()
             .with_ansi(false)
             .with_writer({
-                let page = page.clone();
-                move || hidden.over(page.clone())
+                let captured = captured.clone();
+                move || hidden.over(captured.clone())
             })
             .finish();
         tracing::subscriber::with_default(log, || {
             tracing::warn!(url = "https://api.telegram.org/bot123456:AA-token_x/getMe", "unreachable");
         });
-        let written = String::from_utf8(page.0.lock().unwrap().clone()).unwrap();
+        let written = String::from_utf8(captured.0.lock().unwrap().clone()).unwrap();
         assert!(written.contains("/bot[hidden]/getMe"), "{written}");
         assert!(!written.contains("AA-token_x"), "{written}");
     }

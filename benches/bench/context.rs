@@ -7,7 +7,7 @@ use super::{
 use anyhow::Context as _;
 use chrono::{TimeDelta, Utc};
 use photothread::{
-    context::{self, Bounds},
+    context::{self, HistoryBounds},
     domain::Turn,
     prompts::Prompts,
     store::Store,
@@ -72,7 +72,7 @@ async fn turns(filled: &Filled, store: &Store, which: i64) -> anyhow::Result<Tim
     // On the runtime's own threads, as in the program.
     let work = tokio::spawn(async move {
         let prompts = Prompts::load(None)?;
-        let bounds = Bounds { max_messages: 10, max_age, max_thread_tokens: 24_000 };
+        let bounds = HistoryBounds { max_messages: 10, max_age, max_thread_tokens: 24_000 };
         let mut times = Vec::new();
         for turn in &turns {
             let since = Instant::now();

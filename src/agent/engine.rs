@@ -2,7 +2,7 @@
 
 use super::{budgets::Budgets, turns::Turns};
 use crate::{
-    context::Bounds,
+    context::HistoryBounds,
     domain::{Answer, InterfaceType, PlannedSend},
     prompts::Prompts,
     providers::Provider,
@@ -40,7 +40,7 @@ pub struct Engine {
     pub renderer: Renderer,
     pub turns: Arc<Turns>,
     pub prompts: Prompts,
-    pub bounds: Bounds,
+    pub bounds: HistoryBounds,
     /// Never empty; the first is the default.
     pub agents: Vec<Agent>,
     pub planners: HashMap<InterfaceType, Planner>,

@@ -19,8 +19,8 @@ use tracing::{error, warn};
 /// A turn with more claims than this is not run again: it may be the reason for the crashes.
 pub const MAX_TURN_ATTEMPTS: i64 = 3;
 
-const FIRST_WAIT: Duration = Duration::from_millis(100);
-const MAX_WAIT: Duration = Duration::from_secs(10);
+const FIRST_TURN_WAIT: Duration = Duration::from_millis(100);
+const MAX_TURN_WAIT: Duration = Duration::from_secs(10);
 
 /// Runs the turn. After an outage of the database it continues from the stored steps.
 pub async fn run_with_fallbacks(engine: &Engine, turn: &Turn, tools: &ToolContext) -> Outcome {
@@ -31,7 +31,7 @@ pub async fn run_with_fallbacks(engine: &Engine, turn: &Turn, tools: &ToolContex
         return Outcome::internal_error("no agent is configured");
     };
     let run = (|| try_agents(engine, agent, turn, tools))
-        .retry(retry::forever(FIRST_WAIT, MAX_WAIT))
+        .retry(retry::forever(FIRST_TURN_WAIT, MAX_TURN_WAIT))
         .when(|error| matches!(error, ContextError::Store(StoreError::Unavailable(_))))
         .notify(|error, wait| warn!(%error, op = "run_turn", "database unavailable; retrying in {wait:?}"));
     run.await.unwrap_or_else(|error| {

@@ -14,13 +14,13 @@ use backon::Retryable as _;
 use std::time::Duration;
 use tracing::{error, info};
 
-const FIRST_WAIT: Duration = Duration::from_millis(50);
-const MAX_WAIT: Duration = Duration::from_secs(10);
+const FIRST_FINISH_WAIT: Duration = Duration::from_millis(50);
+const MAX_FINISH_WAIT: Duration = Duration::from_secs(10);
 
 /// Stores the outcome. Retries until the store accepts it, however long that takes.
 pub async fn finish(engine: &Engine, turn: &Turn, outcome: &Outcome, tools: &ToolContext) {
     let finished = (|| try_finish(engine, turn, outcome, tools))
-        .retry(retry::forever(FIRST_WAIT, MAX_WAIT))
+        .retry(retry::forever(FIRST_FINISH_WAIT, MAX_FINISH_WAIT))
         .when(|error| !matches!(error, StoreError::AlreadyDone))
         .notify(|error, wait| error!(%error, op = "finish_turn", "store error; retrying in {wait:?}"));
     if finished.await.is_err() {

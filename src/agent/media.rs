@@ -9,9 +9,9 @@ use futures::{FutureExt as _, future::BoxFuture};
 use imaging::{Format, View};
 use tracing::warn;
 
-pub struct Media(pub Renderer);
+pub struct ModelMedia(pub Renderer);
 
-impl MediaSource for Media {
+impl MediaSource for ModelMedia {
     fn picture<'a>(&'a self, shown: &'a ShownFile, longest: u32) -> BoxFuture<'a, Option<LoadedFile>> {
         async move {
             let file = &shown.attachment;

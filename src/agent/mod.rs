@@ -53,7 +53,7 @@ mod worker;
 mod tests;
 
 pub use engine::{Agent, Engine, Planner, Titles};
-pub use media::Media;
+pub use media::ModelMedia;
 pub use routing::{AgentCommand, Route, Routes};
 pub use turns::{Progress, TurnEvent, Turns};
 pub use worker::run;

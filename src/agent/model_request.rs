@@ -15,12 +15,12 @@ use std::{
 use tracing::info;
 
 /// A longer wait looks like silence to the person.
-const MAX_WAIT: Duration = Duration::from_secs(20);
+const MAX_MODEL_WAIT: Duration = Duration::from_secs(20);
 /// A server that asks for no wait at all still gets this one.
-const MIN_WAIT: Duration = Duration::from_millis(100);
-const MAX_ATTEMPTS: usize = 3;
+const MIN_MODEL_WAIT: Duration = Duration::from_millis(100);
+const MAX_MODEL_ATTEMPTS: usize = 3;
 /// The first wait for a server that cannot be reached; it quadruples.
-const FIRST_WAIT: Duration = Duration::from_millis(400);
+const FIRST_MODEL_WAIT: Duration = Duration::from_millis(400);
 const BACKOFF_FACTOR: f32 = 4.0;
 /// A rate limit takes longer to pass than a broken connection.
 const RATE_LIMIT_FACTOR: f64 = 2.5;
@@ -83,7 +83,7 @@ pub async fn ask(
         })
     };
     attempt
-        .retry(retry::limited(FIRST_WAIT, BACKOFF_FACTOR, MAX_ATTEMPTS))
+        .retry(retry::limited(FIRST_MODEL_WAIT, BACKOFF_FACTOR, MAX_MODEL_ATTEMPTS))
         // A second answer with another beginning would replace text that people have read.
         .when(|failure| failure.streamed == Streamed::Nothing)
         .adjust(|failure, wait| wait_before_retry(&failure.error.kind, wait?))
@@ -97,7 +97,9 @@ pub async fn ask(
 /// The wait before the next attempt. None if a retry would not help or would take too long.
 fn wait_before_retry(error: &ProviderErrorKind, backoff: Duration) -> Option<Duration> {
     match error {
-        ProviderErrorKind::RetryAfter(Some(wait)) => (*wait <= MAX_WAIT).then_some((*wait).max(MIN_WAIT)),
+        ProviderErrorKind::RetryAfter(Some(wait)) => {
+            (*wait <= MAX_MODEL_WAIT).then_some((*wait).max(MIN_MODEL_WAIT))
+        }
         ProviderErrorKind::RetryAfter(None) => Some(add_jitter(backoff.mul_f64(RATE_LIMIT_FACTOR))),
         ProviderErrorKind::Unreachable(_) => Some(add_jitter(backoff)),
         ProviderErrorKind::TooLong
@@ -109,7 +111,7 @@ fn wait_before_retry(error: &ProviderErrorKind, backoff: Duration) -> Option<Dur
 
 /// Spreads the retries of turns that failed together.
 fn add_jitter(wait: Duration) -> Duration {
-    wait.mul_f64(rand::random_range(0.75..1.25)).min(MAX_WAIT)
+    wait.mul_f64(rand::random_range(0.75..1.25)).min(MAX_MODEL_WAIT)
 }
 
 #[cfg(test)]
@@ -120,11 +122,11 @@ mod tests {
     fn a_short_wait_of_the_server_is_obeyed_and_a_long_one_ends_the_retries() {
         let wait = |seconds| {
             let error = ProviderErrorKind::RetryAfter(Some(Duration::from_secs(seconds)));
-            wait_before_retry(&error, FIRST_WAIT)
+            wait_before_retry(&error, FIRST_MODEL_WAIT)
         };
-        assert_eq!(wait(0), Some(MIN_WAIT));
+        assert_eq!(wait(0), Some(MIN_MODEL_WAIT));
         assert_eq!(wait(7), Some(Duration::from_secs(7)));
-        assert_eq!(wait(20), Some(MAX_WAIT));
+        assert_eq!(wait(20), Some(MAX_MODEL_WAIT));
         assert_eq!(wait(21), None);
     }
 
@@ -134,10 +136,10 @@ mod tests {
             let waits = |backoff: Duration| {
                 (0..50).map(|_| wait_before_retry(&error, backoff).unwrap()).collect::<Vec<_>>()
             };
-            let (first, second) = (waits(FIRST_WAIT), waits(FIRST_WAIT.mul_f32(BACKOFF_FACTOR)));
+            let (first, second) = (waits(FIRST_MODEL_WAIT), waits(FIRST_MODEL_WAIT.mul_f32(BACKOFF_FACTOR)));
             assert!(first.iter().max() < second.iter().min(), "{first:?} {second:?}");
             assert!(first.iter().any(|wait| wait != &first[0]), "{first:?}");
-            assert!(waits(MAX_WAIT).iter().all(|wait| *wait <= MAX_WAIT));
+            assert!(waits(MAX_MODEL_WAIT).iter().all(|wait| *wait <= MAX_MODEL_WAIT));
         }
     }
 
@@ -149,7 +151,7 @@ mod tests {
             ProviderErrorKind::Misconfigured(String::new()),
             ProviderErrorKind::InvalidResponse(String::new()),
         ] {
-            assert_eq!(wait_before_retry(&error, FIRST_WAIT), None, "{error}");
+            assert_eq!(wait_before_retry(&error, FIRST_MODEL_WAIT), None, "{error}");
         }
     }
 

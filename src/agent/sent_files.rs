@@ -13,8 +13,8 @@ use std::time::Duration;
 use tracing::warn;
 
 /// Attempts to store a file before the answer is sent without it.
-const MAX_STORE_ATTEMPTS: usize = 4;
-const FIRST_WAIT: Duration = Duration::from_millis(500);
+const MAX_FILE_ATTEMPTS: usize = 4;
+const FIRST_FILE_WAIT: Duration = Duration::from_millis(500);
 
 /// The tool that replaces the automatic choice.
 const ATTACH_TOOL: &str = "attach_to_response";
@@ -94,7 +94,7 @@ pub async fn ensure_stored(
 
 async fn store_file(tools: &ToolContext, file: &Attachment) -> Result<Attachment, ToolError> {
     (|| tools.ensure_stored(file))
-        .retry(retry::limited(FIRST_WAIT, 2.0, MAX_STORE_ATTEMPTS))
+        .retry(retry::limited(FIRST_FILE_WAIT, 2.0, MAX_FILE_ATTEMPTS))
         .when(ToolError::is_passing)
         .await
 }

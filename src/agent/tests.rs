@@ -3,7 +3,7 @@
 use super::{Agent, Engine, Titles, TurnEvent, Turns, budgets::Budgets, run};
 use crate::{
     attachments::{Attachments, Limits, Objects},
-    context::Bounds,
+    context::HistoryBounds,
     domain::{
         Answer, Conversation, InterfaceType, NewMessage, PlannedSend, Role, SendKind, SessionId, TurnId,
         TurnState, UserId,
@@ -65,7 +65,7 @@ fn engine(store: &Store) -> Arc<Engine> {
         renderer,
         turns: Arc::new(Turns::new(store.clone())),
         prompts: Prompts::load(None).unwrap(),
-        bounds: Bounds { max_messages: 10, max_age: TimeDelta::hours(1), max_thread_tokens: 1000 },
+        bounds: HistoryBounds { max_messages: 10, max_age: TimeDelta::hours(1), max_thread_tokens: 1000 },
         agents: vec![agent],
         planners: [(InterfaceType::Telegram, plan as super::Planner)].into(),
         tool_timeout: Duration::from_secs(60),

@@ -9,7 +9,7 @@ use tokio_util::task::AbortOnDropHandle;
 use tracing::{Instrument as _, error, info, info_span, warn};
 
 /// How often the queue is checked without a wake-up: other programs may file turns in the same database.
-const POLL_INTERVAL: Duration = Duration::from_secs(2);
+const QUEUE_POLL_INTERVAL: Duration = Duration::from_secs(2);
 const CLAIM_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Whether the last claim may have been committed although its response was lost.
@@ -33,7 +33,7 @@ pub async fn run(engine: Arc<Engine>) {
             }
             Ok(None) => {
                 last_claim = LastClaim::Known;
-                let _ = tokio::time::timeout(POLL_INTERVAL, engine.turns.woken()).await;
+                let _ = tokio::time::timeout(QUEUE_POLL_INTERVAL, engine.turns.woken()).await;
             }
             Err(error) => {
                 error!(%error, op = "claim_turn", "store error; retrying in {CLAIM_RETRY_INTERVAL:?}");

@@ -7,12 +7,12 @@ pub use supervisor::TaskFailures;
 use crate::{
     access::{Access, Logins, PageAccess, REPLACED_LOGIN_LIFETIME},
     agent::{
-        self, Agent, Engine, Media, Route, Routes, Titles, Turns,
+        self, Agent, Engine, ModelMedia, Route, Routes, Titles, Turns,
         budgets::{BudgetRules, Budgets, DailyLimits, Micros, Models, Price, Prices},
     },
     attachments::{self, Attachments, Objects},
     config::{self, Config},
-    context::Bounds,
+    context::HistoryBounds,
     domain::{InterfaceType, UserId},
     prompts::Prompts,
     providers::{Hosted, ImageGenerator, ModelSettings, Provider, http_client, offline::Offline},
@@ -174,8 +174,10 @@ async fn recover(store: &Store) -> anyhow::Result<()> {
     let (sends, turns) = (store.recover_sends().await?, store.recover_turns().await?);
     if sends > 0 || turns > 0 {
         info!(
+            op = "recover",
             sends,
-            turns, "recovered from an unexpected stop; unsure sends are listed by `photothread doctor`"
+            turns,
+            "recovered from an unexpected stop; unsure sends are listed by `photothread doctor`"
         );
     }
     Ok(())
@@ -199,11 +201,15 @@ fn logins(config: &Config, store: &Store, access: &Arc<Access>, page: Option<Soc
     if let (PageAccess::Login(base), Some(at)) = (&page_access, page) {
         if config.secrets.telegram_bot_token.is_none() {
             warn!(
+                op = "open_web",
                 "web.auth is required, but without TELEGRAM_BOT_TOKEN there is no bot that gives login links"
             );
         }
         if config.web.public_url.is_none() && at.ip().is_unspecified() {
-            warn!(base, "login links will begin like this, which leads nowhere: set web.public_url");
+            warn!(
+                op = "open_web",
+                base, "login links will begin like this, which leads nowhere: set web.public_url"
+            );
         }
     }
     let admins = config.web.admins.iter().map(|id| UserId(id.to_string()));
@@ -225,7 +231,7 @@ fn engine(
     turns: &Arc<Turns>,
     budgets: &Budgets,
 ) -> anyhow::Result<Engine> {
-    let media = Arc::new(Media(renderer.clone()));
+    let media = Arc::new(ModelMedia(renderer.clone()));
     let mut agents = Vec::new();
     for agent in &config.agents {
         let tools = tools(config, agent)?;
@@ -245,7 +251,7 @@ fn engine(
         renderer: renderer.clone(),
         turns: turns.clone(),
         prompts,
-        bounds: Bounds {
+        bounds: HistoryBounds {
             max_messages: i64::from(config.history.max_history_messages),
             max_age: TimeDelta::from_std(config.history.max_age())
                 .context("history.history_max_age_hours")?,
@@ -283,7 +289,10 @@ fn budgets(config: &Config, store: &Store) -> Budgets {
         let model = agent.model.as_ref().unwrap_or(&config.providers.of(vendor).model);
         if limits.apply_to(&agent.name) && !prices.knows(model) {
             let agent = &agent.name;
-            warn!(agent, model, "there is a daily budget, but it cannot stop this model: add it to `prices`");
+            warn!(
+                op = "load_budgets",
+                agent, model, "there is a daily budget, but it cannot stop this model: add it to `prices`"
+            );
         }
     }
     let offline = |agent: &&config::AgentSettings| config.vendor_of(agent).is_none();
@@ -297,7 +306,7 @@ fn budgets(config: &Config, store: &Store) -> Budgets {
 fn provider(
     config: &Config,
     agent: &config::AgentSettings,
-    media: &Arc<Media>,
+    media: &Arc<ModelMedia>,
 ) -> anyhow::Result<Arc<dyn Provider>> {
     let Some(vendor) = config.vendor_of(agent) else { return Ok(Arc::new(Offline::new()?)) };
     let settings = config.providers.of(vendor);
@@ -327,7 +336,7 @@ fn tools(config: &Config, agent: &config::AgentSettings) -> anyhow::Result<Regis
             && let Some(name) = names.iter().find(|name| GENERATIVE_TOOLS.contains(&name.as_str()))
         {
             let why = config.explain_missing_image_generator(agent);
-            warn!("agents.{}.tools names {name}, but it goes without: {why}", agent.name);
+            warn!(op = "load_tools", "agents.{}.tools names {name}, but it goes without: {why}", agent.name);
         }
     }
     let tools = match &generator {

@@ -52,7 +52,7 @@ impl Supervisor {
                     _ => "ended",
                 };
                 failures.add(format!("{task} {how}"));
-                error!(task, "task {how}; restarting it in {RESTART_DELAY:?}");
+                error!(op = "run_task", task, "task {how}; restarting it in {RESTART_DELAY:?}");
                 tokio::time::sleep(RESTART_DELAY).await;
             }
         });
@@ -64,7 +64,7 @@ impl Supervisor {
         self.tasks.spawn(async move {
             if run(work).await.is_err_and(|error| error.is_panic()) {
                 failures.add(format!("{task} panicked"));
-                error!(task, "task panicked");
+                error!(op = "run_task", task, "task panicked");
             }
         });
     }

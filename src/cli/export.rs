@@ -6,7 +6,7 @@ use crate::{
     domain::{Session, SessionId},
     rendering::Renderer,
     store::{SessionFilter, Store, StoreError},
-    transfer::export::{Export, ExportError, Format},
+    transfer::export::{Export, ExportError, ExportFormat},
 };
 use futures::TryStreamExt as _;
 use std::{
@@ -43,7 +43,7 @@ pub enum ExportCommandError {
 pub async fn export(
     config: &Config,
     session: Option<SessionId>,
-    format: Format,
+    format: ExportFormat,
     out: Option<&Path>,
 ) -> Result<String, ExportCommandError> {
     let renderer = app::open_renderer(config)
@@ -60,7 +60,7 @@ pub async fn export(
 async fn export_one(
     renderer: &Renderer,
     id: SessionId,
-    format: Format,
+    format: ExportFormat,
     out: Option<&Path>,
 ) -> Result<String, ExportCommandError> {
     let session = renderer.store.session(id).await?.ok_or(ExportCommandError::Unknown(id))?;
@@ -80,7 +80,7 @@ async fn export_one(
 
 async fn export_all(
     renderer: &Renderer,
-    format: Format,
+    format: ExportFormat,
     out: Option<&Path>,
 ) -> Result<String, ExportCommandError> {
     let folder = out.unwrap_or(Path::new("."));
@@ -128,7 +128,7 @@ fn is_folder(path: &Path) -> bool {
 async fn save(
     renderer: &Renderer,
     export: Export,
-    format: Format,
+    format: ExportFormat,
     path: &Path,
 ) -> Result<(), ExportCommandError> {
     let file_error = |why: std::io::Error| ExportCommandError::File { path: path.to_owned(), why };
@@ -156,18 +156,18 @@ async fn save(
 async fn write_to(
     renderer: &Renderer,
     export: Export,
-    format: Format,
+    format: ExportFormat,
     output: &mut (impl AsyncWrite + Unpin),
     path: &Path,
 ) -> Result<(), ExportCommandError> {
     let file_error = |why: std::io::Error| ExportCommandError::File { path: path.to_owned(), why };
     match format {
-        Format::Json => {
+        ExportFormat::Json => {
             let json = export.json().map_err(ExportError::from)?;
             output.write_all(&json).await.map_err(file_error)?;
         }
-        Format::Markdown => output.write_all(export.markdown().as_bytes()).await.map_err(file_error)?,
-        Format::Zip => {
+        ExportFormat::Markdown => output.write_all(export.markdown().as_bytes()).await.map_err(file_error)?,
+        ExportFormat::Zip => {
             let mut chunks = std::pin::pin!(export.archive(renderer.clone())?);
             while let Some(chunk) = chunks.try_next().await? {
                 output.write_all(&chunk).await.map_err(file_error)?;

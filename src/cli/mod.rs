@@ -10,7 +10,7 @@ use crate::{
     domain::{SessionId, UserId},
     prompts::Prompts,
     telemetry,
-    transfer::export::Format,
+    transfer::export::ExportFormat,
 };
 use clap::{Parser, Subcommand};
 use std::{path::PathBuf, process::ExitCode};
@@ -23,11 +23,11 @@ pub struct Arguments {
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<CliCommand>,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum CliCommand {
     /// Run the bot and the page (the default)
     Run,
     /// Check configuration, database, files and token, and list sends whose fate is unknown
@@ -43,7 +43,7 @@ enum Command {
         all: bool,
         /// json, markdown or zip
         #[arg(long, default_value = "json")]
-        format: Format,
+        format: ExportFormat,
         /// A file or a folder; here, if not given. - is the terminal
         #[arg(long, value_name = "FILE-OR-FOLDER")]
         out: Option<PathBuf>,
@@ -67,13 +67,13 @@ pub async fn execute(arguments: Arguments) -> anyhow::Result<ExitCode> {
     config.check_prompts(&prompts)?;
     telemetry::start(config.secrets.all())?;
     match arguments.command {
-        None | Some(Command::Run) => run::run(config, prompts).await,
-        Some(Command::Doctor) => Ok(doctor::examine(&config).await),
-        Some(Command::Export { session, format, out, .. }) => {
+        None | Some(CliCommand::Run) => run::run(config, prompts).await,
+        Some(CliCommand::Doctor) => Ok(doctor::examine(&config).await),
+        Some(CliCommand::Export { session, format, out, .. }) => {
             eprintln!("{}", export::export(&config, session, format, out.as_deref()).await?);
             Ok(ExitCode::SUCCESS)
         }
-        Some(Command::Import { files, user }) => {
+        Some(CliCommand::Import { files, user }) => {
             let user = user.map(|id| UserId(id.to_string()));
             import::import(&config, user, &files).await?;
             Ok(ExitCode::SUCCESS)

@@ -20,7 +20,7 @@ use chrono::{TimeDelta, Utc};
 
 /// How much history the model sees.
 #[derive(Debug, Clone, Copy)]
-pub struct Bounds {
+pub struct HistoryBounds {
     pub max_messages: i64,
     pub max_age: TimeDelta,
     pub max_thread_tokens: usize,
@@ -57,7 +57,7 @@ pub async fn open(
     store: &Store,
     prompts: &Prompts,
     prompt_name: &str,
-    bounds: &Bounds,
+    bounds: &HistoryBounds,
     turn: &Turn,
 ) -> Result<Opening, ContextError> {
     let in_thread = turn.continues_thread();

@@ -1,6 +1,7 @@
 //! Pixel cache: decoded pictures of the running turns, so that a chain of edits decodes once. Safe to lose: recipes
 //! rebuild it.
 
+use super::pool::MIB;
 use crate::domain::AttachmentId;
 use imaging::Picture;
 use std::{
@@ -8,8 +9,6 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-const MIB: u64 = 1 << 20;
 
 /// Cheap to clone; all clones share the same pictures.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use imaging::{EditContext, Fonts, ImagingError, Limits, StopFlag};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-const MIB: u64 = 1 << 20;
+pub(super) const MIB: u64 = 1 << 20;
 /// One part in this many of the edit memory belongs to the pixel cache.
 const PIXEL_CACHE_SHARE: u64 = 4;
 

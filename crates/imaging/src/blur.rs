@@ -63,7 +63,7 @@ impl<const L: usize> BlurredWindow<L> {
         } else {
             sigma
         };
-        let values = gaussian(&sums, columns, rows, sigma, Edge::Clamp);
+        let values = gaussian(&sums, columns, rows, sigma, EdgeMode::Clamp);
         Ok(Self { window, shrink, columns: columns as usize, rows: rows as usize, values })
     }
 
@@ -130,14 +130,14 @@ pub(super) fn change_with_blur<S: Sample, const N: usize, const L: usize>(
 
 /// The values beyond the edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Edge {
+pub(super) enum EdgeMode {
     /// The nearest value inside.
     Clamp,
     /// The opposite side, for seamless tiles.
     Wrap,
 }
 
-impl Edge {
+impl EdgeMode {
     fn place(self, at: isize, length: usize) -> usize {
         let length = length as isize;
         let inside = match self {
@@ -155,7 +155,7 @@ pub(super) fn gaussian<const L: usize>(
     width: u32,
     height: u32,
     sigma: f32,
-    edge: Edge,
+    edge: EdgeMode,
 ) -> Vec<[f32; L]> {
     let (width, height) = (width as usize, height as usize);
     let weights = gaussian_weights(sigma);

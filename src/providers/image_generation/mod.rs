@@ -18,7 +18,7 @@ use serde_json::Value;
 use std::{fmt, time::Duration};
 
 /// One response holds several pictures as base64.
-const MAX_BODY_BYTES: usize = 64 << 20;
+const MAX_IMAGE_BODY_BYTES: usize = 64 << 20;
 /// A service sends nothing while it generates.
 const GENERATION_TIMEOUT: Duration = Duration::from_secs(170);
 
@@ -150,7 +150,7 @@ impl ImageGenerator {
     async fn send(&self, request: RequestBuilder) -> Result<Value, ProviderErrorKind> {
         let sent = async {
             let response = self.endpoint.send(request, &self.model).await?;
-            self.endpoint.read_json(response, MAX_BODY_BYTES, &self.model).await
+            self.endpoint.read_json(response, MAX_IMAGE_BODY_BYTES, &self.model).await
         };
         sent.await.map_err(|kind| match kind {
             ProviderErrorKind::Misconfigured(why) => {

@@ -24,14 +24,15 @@ use utoipa::ToSchema;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Format {
+#[schema(as = Format)]
+pub enum ExportFormat {
     #[default]
     Json,
     Markdown,
     Zip,
 }
 
-impl Format {
+impl ExportFormat {
     fn extension(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -49,7 +50,7 @@ impl Format {
     }
 }
 
-impl FromStr for Format {
+impl FromStr for ExportFormat {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
@@ -129,7 +130,7 @@ impl Export {
     }
 
     /// The name to save it under.
-    pub fn filename(&self, format: Format) -> String {
+    pub fn filename(&self, format: ExportFormat) -> String {
         let title = filenames::title_prefix(&self.session.title);
         let id: String = self.session.session_id.to_string().chars().take(8).collect();
         format!("photothread-{title}{id}.{}", format.extension())

@@ -39,7 +39,7 @@ use utoipa::IntoParams;
 use uuid::Uuid;
 
 /// Other instances store messages and run turns, too: the store is polled this often.
-const POLL_INTERVAL: Duration = Duration::from_secs(2);
+const EVENT_POLL_INTERVAL: Duration = Duration::from_secs(2);
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 /// A stream ends after this time. The client reconnects and is authenticated again.
 const MAX_STREAM_DURATION: Duration = Duration::from_secs(600);
@@ -161,7 +161,7 @@ impl SessionWatcher {
         // Subscribe before the first read, so that no event falls in between.
         let mut turns = self.site.turns.events();
         let mut changes = self.site.turns.changes();
-        self.send(Event::default().retry(POLL_INTERVAL).comment("watching")).await?;
+        self.send(Event::default().retry(EVENT_POLL_INTERVAL).comment("watching")).await?;
         let end = Instant::now() + MAX_STREAM_DURATION;
         loop {
             if !self.send_stored().await? {
@@ -310,7 +310,7 @@ impl SessionWatcher {
         turns: &mut broadcast::Receiver<TurnEvent>,
         changes: &mut broadcast::Receiver<Conversation>,
     ) -> Result<(), StreamEnd> {
-        let poll_at = Instant::now() + POLL_INTERVAL;
+        let poll_at = Instant::now() + EVENT_POLL_INTERVAL;
         loop {
             let progressed = async {
                 match &mut self.followed {

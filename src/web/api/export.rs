@@ -3,7 +3,7 @@
 use super::sessions::find_session;
 use crate::{
     access::Viewer,
-    transfer::export::{Export, ExportError, ExportJson, Format},
+    transfer::export::{Export, ExportError, ExportFormat, ExportJson},
     web::{
         Site,
         extract::{Path, Query},
@@ -31,7 +31,7 @@ pub struct ExportQuery {
     /// `json` can be imported again, `markdown` is to read, `zip` is both with all files.
     #[serde(default)]
     #[param(inline, default = "json")]
-    format: Format,
+    format: ExportFormat,
 }
 
 impl From<ExportError> for Problem {
@@ -62,9 +62,9 @@ pub async fn export_session(
         (header::CACHE_CONTROL, "no-store".to_owned()),
     ];
     let body = match query.format {
-        Format::Json => Body::from(export.json().map_err(ExportError::from)?),
-        Format::Markdown => Body::from(export.markdown()),
-        Format::Zip => {
+        ExportFormat::Json => Body::from(export.json().map_err(ExportError::from)?),
+        ExportFormat::Markdown => Body::from(export.markdown()),
+        ExportFormat::Zip => {
             // The status is already sent: the connection is aborted, so the client sees an incomplete download.
             let log = move |error: &ExportError| {
                 error!(%error, op = "export_session", session_id = %id, "export aborted");

@@ -1,10 +1,10 @@
 //! Rows of the history → entries as the page shows them. An album is one entry, and so is an answer with its tool calls.
-//! Pure: everything from the store is in the `Window`.
+//! Pure: everything from the store is in the `MessageWindow`.
 
 use super::{
     files::{Album, Doc, EditStrip, build_album, build_strip, is_picture, list_docs},
     steps::{Pill, TurnDetails, pills, turn_details},
-    window::{Window, is_step},
+    window::{MessageWindow, is_step},
 };
 use crate::{
     access::{Standing, Viewer},
@@ -110,7 +110,7 @@ pub struct EntrySource {
 
 const MAX_QUOTE_CHARS: usize = 90;
 
-pub fn build_entries(window: &Window, viewer: &Viewer) -> Vec<PageEntry> {
+pub fn build_entries(window: &MessageWindow, viewer: &Viewer) -> Vec<PageEntry> {
     let mut entries: Vec<PageEntry> = Vec::new();
     for message in &window.rows {
         let next = match (message.role, message.turn_id) {
@@ -138,12 +138,12 @@ pub fn build_entries(window: &Window, viewer: &Viewer) -> Vec<PageEntry> {
     entries
 }
 
-fn sources(window: &Window, message: &Message) -> Vec<EntrySource> {
+fn sources(window: &MessageWindow, message: &Message) -> Vec<EntrySource> {
     message.refs.iter().map(|reference| source(window, message, reference)).collect()
 }
 
 /// A reference to a file that the entry shows anyway, titled only with its name, is not shown again.
-fn source(window: &Window, message: &Message, reference: &Reference) -> EntrySource {
+fn source(window: &MessageWindow, message: &Message, reference: &Reference) -> EntrySource {
     let url = reference.url.as_str();
     let file = url.strip_prefix("attachment:").and_then(|id| id.parse::<AttachmentId>().ok());
     let turn = url.strip_prefix("turn:").and_then(|id| id.parse::<TurnId>().ok());
@@ -178,7 +178,7 @@ fn default_title(file: &Attachment) -> Option<String> {
 }
 
 /// Whether the entry shows this file: as its own, as a result of its steps, or as a parent of one of these.
-fn is_visible(window: &Window, message: &Message, id: AttachmentId) -> bool {
+fn is_visible(window: &MessageWindow, message: &Message, id: AttachmentId) -> bool {
     let made_from = |of: &AttachmentId| window.files.get(of).is_some_and(|file| file.parents.contains(&id));
     let steps = steps(window, message.turn_id);
     let of_turn = || steps.iter().flat_map(|m| m.attachments.iter());
@@ -225,7 +225,7 @@ fn author(message: &Message, viewer: &Viewer) -> Author {
     Author { name, in_sight: telegram && conversation.id.starts_with('-') }
 }
 
-fn user_entry(window: &Window, message: &Message, viewer: &Viewer) -> PageEntry {
+fn user_entry(window: &MessageWindow, message: &Message, viewer: &Viewer) -> PageEntry {
     let target = message.reply.as_ref();
     PageEntry {
         author: Some(author(message, viewer)),
@@ -237,7 +237,7 @@ fn user_entry(window: &Window, message: &Message, viewer: &Viewer) -> PageEntry 
     }
 }
 
-fn answer_entry(window: &Window, message: &Message) -> PageEntry {
+fn answer_entry(window: &MessageWindow, message: &Message) -> PageEntry {
     let steps = steps(window, message.turn_id);
     let state = if message.error.is_some() { EntryState::Failed } else { EntryState::Complete };
     // Only for a single picture. For an album, the lightbox shows the strip of each.
@@ -258,7 +258,7 @@ fn answer_entry(window: &Window, message: &Message) -> PageEntry {
 }
 
 /// The steps of a turn without an answer: it still runs, or was stopped.
-fn unanswered_entry(window: &Window, first: &Message, turn: TurnId) -> PageEntry {
+fn unanswered_entry(window: &MessageWindow, first: &Message, turn: TurnId) -> PageEntry {
     let steps = steps(window, Some(turn));
     let is_running = matches!(window.turns.get(&turn), Some(TurnState::Pending | TurnState::Running));
     PageEntry {
@@ -271,12 +271,12 @@ fn unanswered_entry(window: &Window, first: &Message, turn: TurnId) -> PageEntry
     }
 }
 
-fn steps(window: &Window, turn: Option<TurnId>) -> Vec<&Message> {
+fn steps(window: &MessageWindow, turn: Option<TurnId>) -> Vec<&Message> {
     let of_turn = |m: &&Message| turn.is_some() && m.turn_id == turn && is_step(m);
     window.rows.iter().filter(of_turn).collect()
 }
 
-fn is_first_of_open_turn(window: &Window, message: &Message, turn: TurnId) -> bool {
+fn is_first_of_open_turn(window: &MessageWindow, message: &Message, turn: TurnId) -> bool {
     let mut of_turn = window.rows.iter().filter(|m| m.turn_id == Some(turn));
     let first = of_turn.clone().next().is_some_and(|m| m.internal_id == message.internal_id);
     first && of_turn.all(is_step)
@@ -307,7 +307,7 @@ impl PageEntry {
     }
 }
 
-pub fn quoted_message(window: &Window, id: i64, file: Option<AttachmentId>) -> Option<QuotedMessage> {
+pub fn quoted_message(window: &MessageWindow, id: i64, file: Option<AttachmentId>) -> Option<QuotedMessage> {
     let message = window.message(id)?;
     let file = file.filter(|id| message.attachments.contains(id));
     let only = match message.attachments.as_slice() {

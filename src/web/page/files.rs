@@ -3,7 +3,7 @@
 
 use super::{
     mosaic::{self, Layout},
-    window::Window,
+    window::MessageWindow,
 };
 use crate::{
     attachments::size,
@@ -20,11 +20,11 @@ const MAX_STRIP_STEPS: usize = 8;
 #[derive(Default)]
 pub struct Album {
     pub class: &'static str,
-    pub rows: Vec<Vec<Picture>>,
+    pub rows: Vec<Vec<PagePicture>>,
     pub count: usize,
 }
 
-pub struct Picture {
+pub struct PagePicture {
     pub id: AttachmentId,
     /// The message that carries it: the target of a reply.
     pub message: i64,
@@ -68,7 +68,7 @@ pub fn is_picture(file: &Attachment) -> bool {
     file.is_image() && file.width.is_some() && file.height.is_some()
 }
 
-pub fn build_album(window: &Window, carried: &[(i64, AttachmentId)]) -> Album {
+pub fn build_album(window: &MessageWindow, carried: &[(i64, AttachmentId)]) -> Album {
     let pictures: Vec<(i64, &Attachment)> = carried
         .iter()
         .filter_map(|(message, id)| Some((*message, window.files.get(id).filter(|file| is_picture(file))?)))
@@ -93,10 +93,10 @@ fn shape(file: &Attachment) -> (i64, i64) {
     (file.width.unwrap_or(1).max(1), file.height.unwrap_or(1).max(1))
 }
 
-fn picture(message: i64, file: &Attachment, ratio: mosaic::Tenths, is_single: bool) -> Picture {
+fn picture(message: i64, file: &Attachment, ratio: mosaic::Tenths, is_single: bool) -> PagePicture {
     let (width, height) = shape(file);
     let (shown_width, shown_height) = fit_into_box(width as f64, height as f64);
-    Picture {
+    PagePicture {
         id: file.attachment_id,
         message,
         alt: file.description.clone().unwrap_or_else(|| file.filename.clone()),
@@ -118,7 +118,7 @@ fn fit_into_box(width: f64, height: f64) -> (u32, u32) {
     (((width * scale).round() as u32).max(1), ((height * scale).round() as u32).max(1))
 }
 
-pub fn list_docs(window: &Window, carried: &[(i64, AttachmentId)]) -> Vec<Doc> {
+pub fn list_docs(window: &MessageWindow, carried: &[(i64, AttachmentId)]) -> Vec<Doc> {
     let others = carried.iter().filter_map(|(message, id)| {
         let file = window.files.get(id).filter(|file| !is_picture(file))?;
         Some(Doc {
@@ -139,7 +139,7 @@ fn kind(file: &Attachment) -> String {
 }
 
 /// The strip of a picture; none without edits.
-pub fn build_strip(window: &Window, id: AttachmentId) -> Option<EditStrip> {
+pub fn build_strip(window: &MessageWindow, id: AttachmentId) -> Option<EditStrip> {
     let mut steps = Vec::new();
     let mut at = window.files.get(&id).filter(|file| is_picture(file));
     while let Some(file) = at {

@@ -31,7 +31,7 @@ use files::{EditStrip, build_strip};
 use serde::Deserialize;
 use sidebar::{SidebarItem, list_items};
 use std::sync::Arc;
-use window::{Window, WindowRange};
+use window::{MessageWindow, WindowRange};
 
 /// Conversations per page of the sidebar.
 const LIST_PAGE_SIZE: i64 = 50;
@@ -188,7 +188,7 @@ async fn conversation(
 ) -> Result<Response, PageError> {
     let session = find_session(&site, &viewer, &id).await?;
     let range = query.before.map_or(WindowRange::Newest, |id| WindowRange::Before(MessageId(id)));
-    let mut window = Window::load(&site.store, &session, range).await?;
+    let mut window = MessageWindow::load(&site.store, &session, range).await?;
     if let Some(id) = query.reply {
         window.load_quoted(&site.store, &session, id).await?;
     }
@@ -235,7 +235,7 @@ async fn some_entries(
         (None, Some(id)) => WindowRange::Before(MessageId(id)),
         (None, None) => WindowRange::Newest,
     };
-    let window = Window::load(&site.store, &session, range).await?;
+    let window = MessageWindow::load(&site.store, &session, range).await?;
     render(&EntriesFragment {
         base: base(&session),
         entries: build_entries(&window, &viewer),
@@ -251,7 +251,7 @@ async fn edit_strip(
 ) -> Result<Response, PageError> {
     let session = find_session(&site, &viewer, &id).await?;
     let attachment: AttachmentId = attachment.parse().map_err(|_| PageError::not_found())?;
-    let window = Window::load_for_strip(&site.store, &session, attachment).await?;
+    let window = MessageWindow::load_for_strip(&site.store, &session, attachment).await?;
     match build_strip(&window, attachment) {
         Some(strip) => render(&StripFragment { base: base(&session), strip }),
         None => Ok(Html("").into_response()),

@@ -3,7 +3,7 @@
 use super::{
     calls::{holds_attachment_ids, input_attachments},
     files::{edit_name, is_picture, tool_name},
-    window::Window,
+    window::MessageWindow,
 };
 use crate::{
     agent::budgets::Micros,
@@ -56,13 +56,13 @@ pub struct ToolResultText {
     pub failed: bool,
 }
 
-pub fn pills(window: &Window, steps: &[&Message]) -> Vec<Pill> {
+pub fn pills(window: &MessageWindow, steps: &[&Message]) -> Vec<Pill> {
     let requests = steps.iter().filter(|m| m.role == Role::Assistant);
     let calls = requests.flat_map(|request| request.tool_calls.iter().map(move |call| (*request, call)));
     calls.map(|(request, call)| pill(window, steps, request, call)).collect()
 }
 
-fn pill(window: &Window, steps: &[&Message], request: &Message, call: &ToolCall) -> Pill {
+fn pill(window: &MessageWindow, steps: &[&Message], request: &Message, call: &ToolCall) -> Pill {
     let result = steps.iter().find(|m| m.tool_call_id.as_deref() == Some(call.id.as_str()));
     let shown = |ids: Vec<AttachmentId>| {
         let pictures = ids.into_iter().filter(|id| window.files.get(id).is_some_and(is_picture));

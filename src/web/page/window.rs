@@ -20,7 +20,7 @@ const MAX_CUT_TURNS: usize = 2;
 const MAX_GENERATIONS: usize = 8;
 
 #[derive(Default)]
-pub struct Window {
+pub struct MessageWindow {
     /// Oldest first; starts with a complete entry.
     pub rows: Vec<Message>,
     pub files: HashMap<AttachmentId, Attachment>,
@@ -40,7 +40,7 @@ pub enum WindowRange {
     From(MessageId),
 }
 
-impl Window {
+impl MessageWindow {
     pub async fn load(store: &Store, session: &Session, range: WindowRange) -> Result<Self, StoreError> {
         let (rows, older) = load_rows(store, session.session_id, range).await?;
         let older = rows.first().map(|m| m.internal_id.0).filter(|_| older);

@@ -9,7 +9,7 @@ use crate::{EditContext, ImagingError, palette};
 /// Pixels count as opaque from this alpha on: GIF has no partial transparency.
 const MIN_OPAQUE_ALPHA: u8 = 128;
 
-pub(super) struct Writer {
+pub(super) struct GifWriter {
     encoder: Encoder<Vec<u8>>,
     size: (u32, u32),
     /// The canvas before the held frame is drawn.
@@ -17,7 +17,7 @@ pub(super) struct Writer {
     held: Option<(RgbaImage, u16)>,
 }
 
-impl Writer {
+impl GifWriter {
     pub fn new(size: (u32, u32), loop_count: Option<u16>) -> Result<Self, ImagingError> {
         let too_large = |_| ImagingError::BadArgument("A GIF has at most 65535 pixels per side.".to_owned());
         let width = u16::try_from(size.0).map_err(too_large)?;

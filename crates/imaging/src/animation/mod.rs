@@ -120,17 +120,17 @@ fn check_length(frames: u64, (width, height): (u32, u32), limits: &Limits) -> Re
 
 /// Writes an animation. All frames have the size of the first.
 enum AnimationWriter {
-    Gif(gif::Writer),
-    WebP(webp::Writer),
+    Gif(gif::GifWriter),
+    WebP(webp::WebpWriter),
 }
 
 impl AnimationWriter {
     fn new(format: Format, size: (u32, u32), header: &AnimationHeader) -> Result<Self, ImagingError> {
         match format {
             Format::WebP => {
-                webp::Writer::new(size, header.loop_count.unwrap_or(1), header.lossless).map(Self::WebP)
+                webp::WebpWriter::new(size, header.loop_count.unwrap_or(1), header.lossless).map(Self::WebP)
             }
-            _ => gif::Writer::new(size, header.loop_count).map(Self::Gif),
+            _ => gif::GifWriter::new(size, header.loop_count).map(Self::Gif),
         }
     }
 

@@ -11,7 +11,7 @@ const QUALITY: f32 = 85.0;
 /// Delays are stored in three bytes.
 const MAX_DELAY: u32 = (1 << 24) - 1;
 
-pub(super) struct Writer {
+pub(super) struct WebpWriter {
     size: (u32, u32),
     loop_count: u16,
     lossless: bool,
@@ -20,7 +20,7 @@ pub(super) struct Writer {
     frames: Vec<u8>,
 }
 
-impl Writer {
+impl WebpWriter {
     pub fn new(size: (u32, u32), loop_count: u16, lossless: bool) -> Result<Self, ImagingError> {
         if size.0.max(size.1) > MAX_SIDE {
             return Err(ImagingError::BadArgument(format!(

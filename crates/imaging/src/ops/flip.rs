@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ImagingError, Picture, geometry};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FlipAxis {
     /// Left becomes right.

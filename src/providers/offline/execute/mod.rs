@@ -8,7 +8,7 @@ mod turn_state;
 
 use super::parse::clauses::ParsedMessage;
 use super::parse::grammar::Grammar;
-use super::plan::planner::{EditPlan, PlannedStep, StepKind};
+use super::plan::planner::{MessagePlan, PlannedStep, StepKind};
 use super::reply::{actions, messages};
 use crate::domain::ToolCall;
 use crate::providers::Prompt;
@@ -25,7 +25,7 @@ pub fn next_action(
     grammar: &Grammar,
     prompt: &Prompt,
     message: &ParsedMessage,
-    plan: &EditPlan,
+    plan: &MessagePlan,
 ) -> NextAction {
     if plan.steps.is_empty() {
         return NextAction::Reply(reply_without_steps(grammar, prompt, message, plan));
@@ -58,7 +58,7 @@ fn reply_without_steps(
     grammar: &Grammar,
     prompt: &Prompt,
     message: &ParsedMessage,
-    plan: &EditPlan,
+    plan: &MessagePlan,
 ) -> String {
     let files = &prompt.focus.sent;
     match message.small_talk {
@@ -121,7 +121,7 @@ impl TurnState<'_> {
         if any_worked { StepOutcome::Done } else { StepOutcome::Stop }
     }
 
-    fn final_reply(mut self, message: &ParsedMessage, plan: &EditPlan) -> String {
+    fn final_reply(mut self, message: &ParsedMessage, plan: &MessagePlan) -> String {
         let mut lines = Vec::new();
         let done = actions::done(&self.did, self.results_to_send.len());
         if !message.not_understood.is_empty() {

@@ -1,6 +1,8 @@
 //! The meanings a phrase of `grammar.yaml` can have. Pure data: the intent of a whole clause is decided in
 //! `intent.rs`.
 
+pub use imaging::ops::{FlipAxis, HighlightShape};
+
 use serde::Deserialize;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -38,14 +40,6 @@ pub enum Verb {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum HighlightShape {
-    Rectangle,
-    Ellipse,
-    Spotlight,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "lowercase")]
 pub enum Side {
     Top,
     Bottom,
@@ -59,13 +53,6 @@ pub enum Side {
 pub enum SpinDirection {
     Clockwise,
     Counterclockwise,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FlipAxis {
-    Horizontal,
-    Vertical,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]

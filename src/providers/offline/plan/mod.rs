@@ -18,13 +18,13 @@ use super::parse::grammar::Grammar;
 use super::parse::intent::Intent;
 use super::parse::meaning::{Meaning, Verb};
 use super::reply::questions;
-use planner::{ClausePlanner, EditPlan, StepKind};
+use planner::{ClausePlanner, MessagePlan, StepKind};
 use serde_json::Map;
 
 const MAX_STEPS: usize = 20;
 
-pub fn plan(grammar: &Grammar, message: &ParsedMessage) -> EditPlan {
-    let mut plan = EditPlan::default();
+pub fn plan(grammar: &Grammar, message: &ParsedMessage) -> MessagePlan {
+    let mut plan = MessagePlan::default();
     for clause in &message.clauses {
         let mut planner = ClausePlanner { grammar, source: &message.source, clause, plan: &mut plan };
         planner.plan_clause();

@@ -44,7 +44,7 @@ pub struct PlannedStep {
 
 /// The steps of a message in order, and what to ask or tell the person.
 #[derive(Debug, Default)]
-pub struct EditPlan {
+pub struct MessagePlan {
     pub steps: Vec<PlannedStep>,
     pub questions: Vec<String>,
 }
@@ -82,7 +82,7 @@ pub struct ClausePlanner<'a> {
     pub grammar: &'a Grammar,
     pub source: &'a [char],
     pub clause: &'a Clause,
-    pub plan: &'a mut EditPlan,
+    pub plan: &'a mut MessagePlan,
 }
 
 impl ClausePlanner<'_> {

@@ -100,7 +100,7 @@ pub fn find_borders(
     Ok(found)
 }
 
-type Lines<'a, const N: usize> = Box<dyn Iterator<Item = [f32; N]> + 'a>;
+type PixelLine<'a, const N: usize> = Box<dyn Iterator<Item = [f32; N]> + 'a>;
 
 /// Goes round the sides until none shrinks any more: a bar on the left may hide that the top is plain.
 fn search<P: Pixel, const N: usize>(
@@ -122,7 +122,7 @@ where
         for (side, color) in colors.iter_mut().enumerate() {
             while x0 < x1 && y0 < y1 {
                 context.check_stopped()?;
-                let line = || -> Lines<'_, N> {
+                let line = || -> PixelLine<'_, N> {
                     let row = |y: usize| pixels[y * width + x0..y * width + x1].iter().map(seen);
                     let column =
                         |x: usize| pixels[y0 * width + x..].iter().step_by(width).take(y1 - y0).map(seen);
@@ -175,7 +175,7 @@ where
     seen
 }
 
-fn average<const N: usize>(line: Lines<'_, N>) -> [f32; N] {
+fn average<const N: usize>(line: PixelLine<'_, N>) -> [f32; N] {
     let mut sum = [0.0f64; N];
     let mut count = 0.0f64;
     for pixel in line {

@@ -1,7 +1,7 @@
 //! Filters that use one pixel at a time: its colour, and for some its position.
 
 use super::Canvas;
-use crate::blur::{Edge, gaussian};
+use crate::blur::{EdgeMode, gaussian};
 use crate::picture::Sample;
 use crate::pixels::{color, each_pixel, luma, mix, set_color, smooth_step};
 use crate::{Color, ImagingError};
@@ -102,7 +102,7 @@ fn make_noise_tile(grain_size: f32) -> Vec<[f32; 1]> {
         (state >> 40) as f32 / (1 << 24) as f32 - 0.5
     };
     let white: Vec<_> = (0..GRAIN_TILE * GRAIN_TILE).map(|_| [uniform() + uniform() + uniform()]).collect();
-    let mut tile = gaussian(&white, GRAIN_TILE, GRAIN_TILE, grain_size, Edge::Wrap);
+    let mut tile = gaussian(&white, GRAIN_TILE, GRAIN_TILE, grain_size, EdgeMode::Wrap);
     let count = tile.len() as f64;
     let mean = tile.iter().map(|[value]| f64::from(*value)).sum::<f64>() / count;
     let variance = tile.iter().map(|[value]| (f64::from(*value) - mean).powi(2)).sum::<f64>() / count;
