@@ -1,8 +1,8 @@
 //! Photothread: send a photo, reply to edit it.
 //!
-//! The map of the crate, in the order an update walks through it:
-//! `telegram` (or `web`) → `access` → `attachments` → `store` → `context` → `agent` ⇄ `providers`, `tools` → `store` → back out.
-//! Dependencies point inwards; `tests/architecture.rs` keeps it so.
+//! The modules in the order in which an update passes through them:
+//! `telegram` (or `web`) → `access` → `attachments` → `store` → `context` → `agent` ⇄ `providers`, `tools` → `store` →
+//! `telegram` (or `web`). Dependencies point inwards; `tests/architecture` checks it, and docs/architecture.md explains it.
 
 #[macro_use]
 pub mod domain;

@@ -2,7 +2,7 @@
 //!
 //! Never logged, at any level: the bot token and API keys, what people write, file names, file bytes, and what
 //! the model is sent or answers. Log ids instead: they find the rest in the database. Libraries do not know
-//! this rule (an HTTP error renderer its URL, and Telegram's URLs hold the token), so every line also passes
+//! this rule (an HTTP error prints its URL, and Telegram's URLs hold the token), so every line also passes
 //! through a writer that hides known secrets.
 
 use secrecy::{ExposeSecret, SecretString};

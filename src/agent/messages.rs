@@ -1,4 +1,4 @@
-//! Every sentence that the agent itself says to people. Details of an error go to the log and the history row.
+//! Every sentence that the agent itself sends to people. Details of an error go to the log and the history row.
 
 use super::{
     budgets::{BudgetExhausted, BudgetOwner},

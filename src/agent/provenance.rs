@@ -1,4 +1,4 @@
-//! The provenance line: every answer with generated pictures says so, whatever the model writes.
+//! The provenance line: every answer with generated pictures has it, regardless of what the model writes.
 
 use super::messages;
 use crate::{

@@ -39,7 +39,7 @@ pub enum ExportCommandError {
     Export(#[from] ExportError),
 }
 
-/// Exports one session, or all of them, and returns a sentence that says where. Never overwrites a file.
+/// Exports one session, or all of them, and returns a sentence with the path. Never overwrites a file.
 pub async fn export(
     config: &Config,
     session: Option<SessionId>,

@@ -24,7 +24,7 @@ impl Config {
         (!official || self.secrets.key(vendor).is_some()).then(|| model.to_owned())
     }
 
-    /// Says which setting would let an agent generate images.
+    /// Names the setting that would let an agent generate images.
     pub fn explain_missing_image_generator(&self, agent: &AgentSettings) -> &'static str {
         match self.vendor_of(agent) {
             None => "the offline agent does not make pictures; give it a provider",

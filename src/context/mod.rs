@@ -40,7 +40,7 @@ pub struct Opening {
     pub system: String,
     pub messages: Vec<PromptMessage>,
     pub focus: Focus,
-    /// Lines that the answer must contain, whatever the model says: files that could not be fetched or stored.
+    /// Lines that the answer must contain, regardless of the model: files that could not be fetched or stored.
     pub notes: Vec<String>,
     /// The message that the answer replies to: the last one with text, else the first.
     pub reply_to: Option<String>,

@@ -27,7 +27,7 @@ pub enum ProviderErrorKind {
     /// Final: the model declined because of the content.
     #[error("the model declined")]
     Refused,
-    /// Only the operator can fix it: a key, a model name, an address. The text says what to set.
+    /// Only the operator can fix it: a key, a model name, an address. The text names the setting.
     #[error("the provider is not set up right: {0}")]
     Misconfigured(String),
     #[error("the provider sent an invalid response: {0}")]

@@ -18,7 +18,7 @@
 //!    the call `offline-1`, `crop_image {"aspect": "1:1", "images": ["a"]}`.
 //! 6. The agent loop runs the tool, which makes `a1`, and asks again. The message is parsed and planned anew;
 //!    `execute` finds the result of `offline-1` in the prompt and returns `offline-2`, `filter_image` on `a1`.
-//! 7. With both results in the prompt, `reply` says: "Here you go: cropped to a square and turned the left half black
+//! 7. With both results in the prompt, `reply` answers: "Here you go: cropped to a square and turned the left half black
 //!    and white."
 //!
 //! Words the grammar does not know are quoted back ("I didn't understand …"). A request that lacks something, or needs

@@ -37,7 +37,7 @@ struct ApiDocument;
 const MAX_JSON_BYTES: usize = 16 << 20;
 /// The body limit of a form, in files of the maximal size. More files are uploaded one by one first.
 const MAX_FORM_FILES: u64 = 10;
-/// Room in a form for everything but the files.
+/// Size limit of a form without its files.
 const FORM_OVERHEAD_BYTES: u64 = 1 << 20;
 
 /// All routes of the API and their OpenAPI document.

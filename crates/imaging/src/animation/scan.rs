@@ -1,6 +1,6 @@
 //! Reads frame count and loop count of an animation from the file structure; no frame is decoded.
 
-/// What the file says about its animation.
+/// The animation as the file's header describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AnimationHeader {
     pub frames: u64,

@@ -1,4 +1,4 @@
-//! What a HEIC file says besides its pixels.
+//! Properties of a HEIC file other than its pixels.
 
 use std::panic::catch_unwind;
 

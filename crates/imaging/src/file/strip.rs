@@ -31,7 +31,7 @@ fn jpeg(bytes: &[u8]) -> Option<Vec<u8>> {
             // Longer JFIF segments hold a thumbnail.
             APP0 => segment.body.starts_with(b"JFIF\0") && segment.body.len() == 14,
             APP2 => segment.body.starts_with(b"ICC_PROFILE\0"),
-            // Says how the colours are stored.
+            // Defines how the colours are stored.
             APP14 => segment.body.starts_with(b"Adobe"),
             APP1..=APP15 | COMMENT => false,
             _ => true,

@@ -1,4 +1,4 @@
-//! What a file says about itself: the answer to one question, or a list of all facts.
+//! Facts about a file: the answer to one question, or a list of all facts.
 
 use super::text::{bullet_list, clip, escape_markdown, lines_without_ids};
 use crate::providers::offline::parse::meaning::FileFact;

@@ -1,4 +1,4 @@
-//! Everything the offline agent says to people. Each sentence has one function or constant here.
+//! Every sentence that the offline agent sends to people. Each sentence has one function or constant here.
 //!
 //! `messages`: a whole turn. `questions`: what the planner must ask. `actions`: what was done, as phrases of the final
 //! sentence. `tool_results` and `file_facts`: results of tools in plain words. `text`: formatting helpers.

@@ -1,4 +1,4 @@
-//! Questions and limits: what the planner says about a clause it cannot turn into a tool call.
+//! Questions and limits: the replies to a clause that the planner cannot turn into a tool call.
 
 use super::text::quote;
 use crate::providers::offline::parse::positions::PositionError;
