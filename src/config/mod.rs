@@ -419,11 +419,6 @@ impl Config {
     pub fn agent(&self, name: &str) -> Option<&AgentSettings> {
         self.agents.iter().find(|agent| agent.name == name)
     }
-
-    /// `None` only for a `Config` that `load` did not make.
-    pub fn default_agent(&self) -> Option<&AgentSettings> {
-        self.agents.first()
-    }
 }
 
 /// The process environment without variables that are not UTF-8, on which `std::env::vars` panics.

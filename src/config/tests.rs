@@ -36,7 +36,7 @@ fn built_in_defaults_apply_when_nothing_is_set() {
     assert_eq!(config.history.max_age(), Duration::from_secs(7200));
     assert_eq!(config.web.listen, Some(([127, 0, 0, 1], 8080).into()));
     assert_eq!(
-        config.default_agent(),
+        config.agents.first(),
         Some(&AgentSettings {
             name: "photothread".into(),
             provider: ProviderChoice::Auto,
@@ -170,7 +170,7 @@ fn agents_in_a_file_replace_the_built_in_agent_and_keep_their_order() {
     let config = file("agents:\n  zoe: { provider: OFFLINE, tools: [crop_image] }\n  abe: { model: 4.10 }\n");
     let names: Vec<_> = config.agents.iter().map(|agent| agent.name.as_str()).collect();
     assert_eq!(names, ["zoe", "abe"]);
-    let zoe = config.default_agent().unwrap();
+    let zoe = config.agents.first().unwrap();
     assert_eq!((zoe.provider, zoe.max_steps), (ProviderChoice::Offline, 10));
     assert!(zoe.tools.includes("crop_image") && !zoe.tools.includes("flip_image"));
     assert_eq!(config.agent("abe").unwrap().model.as_deref(), Some("4.10"));
@@ -195,7 +195,7 @@ fn the_environment_overrides_the_file() {
     .unwrap();
     let batch = config.telegram.batch;
     assert_eq!((batch.quiet_ms, batch.album_quiet_ms, batch.max_wait_ms), (100, 1000, 8));
-    let zoe = config.default_agent().unwrap();
+    let zoe = config.agents.first().unwrap();
     assert_eq!(zoe.model.as_deref(), Some("123"), "a text may look like a number");
     assert_eq!(zoe.prompt, "it's: [odd", "a text is taken as it is, not as YAML");
     assert_eq!(config.web.listen, None);

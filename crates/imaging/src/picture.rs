@@ -48,10 +48,6 @@ impl Picture {
         self.pixels.as_bytes().len() as u64
     }
 
-    pub fn source_format(&self) -> Format {
-        self.source
-    }
-
     pub fn has_alpha(&self) -> bool {
         self.pixels.color().has_alpha()
     }
