@@ -4,13 +4,13 @@ use serde::Deserialize;
 use std::time::Duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub struct Drafts {
+pub struct DraftSettings {
     /// `None` turns drafts off.
     pub after_ms: Option<u64>,
     pub every_ms: u64,
 }
 
-impl Drafts {
+impl DraftSettings {
     pub fn after(&self) -> Option<Duration> {
         self.after_ms.map(Duration::from_millis)
     }

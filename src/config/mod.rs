@@ -11,7 +11,7 @@ mod storage_urls;
 mod tests;
 mod web;
 
-pub use drafts::Drafts;
+pub use drafts::DraftSettings;
 pub use secrets::{Secrets, VENDORS, key_variable};
 pub use storage_urls::{AttachmentsUrl, DatabaseUrl};
 pub use web::{Auth, WebSettings};
@@ -52,9 +52,9 @@ pub struct TelegramSettings {
     pub mode: TelegramMode,
     pub allowed_user_ids: Vec<i64>,
     pub allow_everyone: bool,
-    pub batch: Batch,
-    pub pacing: Pacing,
-    pub drafts: Drafts,
+    pub batch: BatchSettings,
+    pub pacing: PacingSettings,
+    pub drafts: DraftSettings,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -65,13 +65,13 @@ pub enum TelegramMode {
 
 /// How long to wait for the rest of an album or a burst.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-pub struct Batch {
+pub struct BatchSettings {
     pub quiet_ms: u64,
     pub album_quiet_ms: u64,
     pub max_wait_ms: u64,
 }
 
-impl Batch {
+impl BatchSettings {
     pub fn quiet(&self) -> Duration {
         Duration::from_millis(self.quiet_ms)
     }
@@ -84,7 +84,7 @@ impl Batch {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-pub struct Pacing {
+pub struct PacingSettings {
     pub per_chat_per_second: f64,
     pub per_chat_burst: u32,
     pub group_per_minute: f64,

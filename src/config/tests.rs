@@ -27,9 +27,12 @@ fn variable_error(name: &str, value: &str) -> String {
 fn built_in_defaults_apply_when_nothing_is_set() {
     let config = Config::from_layers(None, std::iter::empty()).unwrap();
     assert_eq!(config.telegram.api_url.as_str(), "https://api.telegram.org/");
-    assert_eq!(config.telegram.batch, Batch { quiet_ms: 300, album_quiet_ms: 1000, max_wait_ms: 10_000 });
+    assert_eq!(
+        config.telegram.batch,
+        BatchSettings { quiet_ms: 300, album_quiet_ms: 1000, max_wait_ms: 10_000 }
+    );
     assert_eq!(config.telegram.pacing.per_chat_burst, 5);
-    assert_eq!(config.telegram.drafts, Drafts { after_ms: Some(1500), every_ms: 1500 });
+    assert_eq!(config.telegram.drafts, DraftSettings { after_ms: Some(1500), every_ms: 1500 });
     assert_eq!(config.database.url.to_url(), "sqlite://data/photothread.db");
     assert_eq!(config.attachments.url, AttachmentsUrl::Directory("data/attachments".into()));
     assert_eq!(config.attachments.max_conversation_bytes, 5 << 30);
@@ -84,7 +87,10 @@ fn config_yaml_has_a_default_for_every_key() {
 #[test]
 fn a_file_overrides_only_the_keys_it_names() {
     let config = file("telegram:\n  batch: { quiet_ms: 50 }\nweb:\n  listen: null\nhistory:\n  # nothing\n");
-    assert_eq!(config.telegram.batch, Batch { quiet_ms: 50, album_quiet_ms: 1000, max_wait_ms: 10_000 });
+    assert_eq!(
+        config.telegram.batch,
+        BatchSettings { quiet_ms: 50, album_quiet_ms: 1000, max_wait_ms: 10_000 }
+    );
     assert_eq!(config.web.listen, None);
     assert_eq!(config.history.max_history_messages, 10);
     assert_eq!(file("# only a comment\n").agents.len(), 1);
@@ -377,7 +383,7 @@ fn drafts_can_be_turned_off() {
         file("telegram: { drafts: { after_ms: null } }"),
         variable("PHOTOTHREAD_TELEGRAM__DRAFTS__AFTER_MS", "null").unwrap(),
     ] {
-        assert_eq!(config.telegram.drafts, Drafts { after_ms: None, every_ms: 1500 });
+        assert_eq!(config.telegram.drafts, DraftSettings { after_ms: None, every_ms: 1500 });
     }
     let wrong = file_error("telegram:\n  drafts: { after_ms: soon }");
     assert!(wrong.ends_with("must be a whole number from 0 to 86400000, or null"), "{wrong}");

@@ -2,7 +2,7 @@
 //! only while we know of nothing that Telegram still holds for us.
 
 use super::{Telegram, filing};
-use crate::{config::Batch, store::WaitingGroup};
+use crate::{config::BatchSettings, store::WaitingGroup};
 use chrono::{DateTime, TimeDelta, Utc};
 use std::{
     collections::HashSet,
@@ -13,7 +13,7 @@ use tokio::{sync::watch, task::JoinSet};
 use tracing::error;
 
 /// When a group may be filed: after a quiet time since its last message, or when its first has waited enough.
-pub fn due_at(group: &WaitingGroup, timing: &Batch) -> DateTime<Utc> {
+pub fn due_at(group: &WaitingGroup, timing: &BatchSettings) -> DateTime<Utc> {
     let quiet = if group.has_album { timing.album_quiet() } else { timing.quiet() };
     let delta = |d: Duration| TimeDelta::from_std(d).unwrap_or(TimeDelta::MAX);
     (group.last_arrival + delta(quiet)).min(group.first_arrival + delta(timing.max_wait()))
@@ -128,7 +128,7 @@ mod tests {
         }
     }
 
-    const TIMING: Batch = Batch { quiet_ms: 300, album_quiet_ms: 1000, max_wait_ms: 10_000 };
+    const TIMING: BatchSettings = BatchSettings { quiet_ms: 300, album_quiet_ms: 1000, max_wait_ms: 10_000 };
 
     #[test]
     fn a_batch_is_complete_after_its_quiet_time_and_never_waits_longer_than_the_most() {

@@ -42,14 +42,14 @@ const LOOK_AGAIN: Duration = Duration::from_secs(60);
 
 /// What drafts share with the sender.
 pub struct Desk {
-    timing: config::Drafts,
+    timing: config::DraftSettings,
     pens: Pens,
     /// Something was settled: a draft may be spare now.
     wake: Notify,
 }
 
 impl Desk {
-    pub fn new(timing: config::Drafts) -> Self {
+    pub fn new(timing: config::DraftSettings) -> Self {
         Self { timing, pens: Pens::default(), wake: Notify::new() }
     }
 

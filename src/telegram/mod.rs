@@ -26,7 +26,7 @@ use crate::{
     access::{Access, Logins},
     agent::{Routes, Turns, budgets::Budgets},
     attachments::Attachments,
-    config::{Batch, Drafts, Pacing},
+    config::{BatchSettings, DraftSettings, PacingSettings},
     domain::{Answer, Conversation, PlannedSend},
     store::Store,
 };
@@ -62,7 +62,7 @@ pub struct Telegram {
     logins: Arc<Logins>,
     turns: Arc<Turns>,
     budgets: Budgets,
-    timing: Batch,
+    timing: BatchSettings,
     pacer: Mutex<pacing::Pacer>,
     /// Which agent a message is for.
     routes: Routes,
@@ -98,9 +98,9 @@ pub struct Parts {
     pub logins: Arc<Logins>,
     pub turns: Arc<Turns>,
     pub budgets: Budgets,
-    pub timing: Batch,
-    pub pacing: Pacing,
-    pub drafts: Drafts,
+    pub timing: BatchSettings,
+    pub pacing: PacingSettings,
+    pub drafts: DraftSettings,
     pub routes: Routes,
 }
 

@@ -1,7 +1,7 @@
 //! How fast we may send: a token bucket per chat, and what Telegram counts per group and overall. Pure; the
 //! sender waits.
 
-use crate::config::Pacing;
+use crate::config::PacingSettings;
 use std::{
     collections::HashMap,
     time::{Duration, Instant},
@@ -96,13 +96,13 @@ impl Chat {
 }
 
 pub struct Pacer {
-    rules: Pacing,
+    rules: PacingSettings,
     overall: Window,
     chats: HashMap<String, Chat>,
 }
 
 impl Pacer {
-    pub fn new(rules: Pacing) -> Self {
+    pub fn new(rules: PacingSettings) -> Self {
         let overall = Window::new(rules.overall_per_second, Duration::from_secs(1));
         Self { rules, overall, chats: HashMap::new() }
     }
@@ -174,8 +174,8 @@ pub fn is_group(chat_id: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn rules() -> Pacing {
-        Pacing {
+    fn rules() -> PacingSettings {
+        PacingSettings {
             per_chat_per_second: 1.0,
             per_chat_burst: 5,
             group_per_minute: 20.0,
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn a_group_gets_twenty_in_any_minute() {
         let mut now = Instant::now();
-        let mut pacer = Pacer::new(Pacing { per_chat_per_second: 100.0, ..rules() });
+        let mut pacer = Pacer::new(PacingSettings { per_chat_per_second: 100.0, ..rules() });
         let mut sent = Vec::new();
         for items in [3, 1, 10, 1, 2, 5].into_iter().cycle().take(40) {
             now += pacer.book("-5", items, now);
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn a_chat_that_waits_for_its_turn_does_not_hold_up_the_others() {
         let now = Instant::now();
-        let mut pacer = Pacer::new(Pacing { overall_per_second: 2.0, ..rules() });
+        let mut pacer = Pacer::new(PacingSettings { overall_per_second: 2.0, ..rules() });
         for _ in 0..5 {
             pacer.book("1", 10, now);
         }
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn courtesies_take_at_most_half_of_what_a_group_and_all_together_get() {
         let now = Instant::now();
-        let mut pacer = Pacer::new(Pacing { per_chat_burst: 100, ..rules() });
+        let mut pacer = Pacer::new(PacingSettings { per_chat_burst: 100, ..rules() });
         assert_eq!((0..30).filter(|_| pacer.try_book("-5", now)).count(), 10);
         assert_eq!(pacer.book("-5", 10, now), Duration::ZERO, "an album still goes at once");
         let mut pacer = Pacer::new(rules());
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn less_than_one_a_second_is_possible() {
         let now = Instant::now();
-        let mut pacer = Pacer::new(Pacing { overall_per_second: 0.5, ..rules() });
+        let mut pacer = Pacer::new(PacingSettings { overall_per_second: 0.5, ..rules() });
         let waits: Vec<u64> = (0..3).map(|chat| pacer.book(&chat.to_string(), 1, now).as_secs()).collect();
         assert_eq!(waits, [0, 2, 4]);
     }

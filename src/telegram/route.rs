@@ -326,7 +326,7 @@ mod tests {
     use crate::{
         agent::Turns,
         attachments::{Attachments, Limits, Objects},
-        config::Batch,
+        config::BatchSettings,
         store::{NewUpdate, Store},
         telegram::{Me, pacing::Pacer},
     };
@@ -337,7 +337,7 @@ mod tests {
     async fn telegram(store: Store) -> Telegram {
         rustls::crypto::ring::default_provider().install_default().ok();
         let limits = Limits { max_file_bytes: 1, max_conversation_bytes: 1 };
-        let pacing = crate::config::Pacing {
+        let pacing = crate::config::PacingSettings {
             per_chat_per_second: 1.0,
             per_chat_burst: 1,
             group_per_minute: 1.0,
@@ -359,7 +359,7 @@ mod tests {
             turns: Arc::new(Turns::new(store.clone())),
             budgets: Budgets::new(store.clone(), Default::default()),
             store,
-            timing: Batch { quiet_ms: 1, album_quiet_ms: 1, max_wait_ms: 1 },
+            timing: BatchSettings { quiet_ms: 1, album_quiet_ms: 1, max_wait_ms: 1 },
             pacer: Mutex::new(Pacer::new(pacing)),
             routes: Default::default(),
             batch_wake: Notify::new(),
@@ -367,7 +367,10 @@ mod tests {
             closing: CancellationToken::new(),
             on_the_wire: Semaphore::new(1),
             parking: Default::default(),
-            desk: crate::telegram::drafts::Desk::new(crate::config::Drafts { after_ms: None, every_ms: 1 }),
+            desk: crate::telegram::drafts::Desk::new(crate::config::DraftSettings {
+                after_ms: None,
+                every_ms: 1,
+            }),
         }
     }
 
