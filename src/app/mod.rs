@@ -131,7 +131,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
             turns: turns.clone(),
             renderer: renderer.clone(),
             routes: routes.clone(),
-            echo_planners: [(InterfaceType::Telegram, telegram::echo as crate::agent::Planner)].into(),
+            echo_planners: [(InterfaceType::Telegram, telegram::plan_echo as crate::agent::Planner)].into(),
             logins: logins.clone(),
             public_url: config.web.public_url.clone(),
             failed_attempts: web::FailedAttempts::default(),
@@ -245,7 +245,7 @@ fn engine(
         });
     }
     let planners: HashMap<_, _> =
-        [(InterfaceType::Telegram, telegram::planner as crate::agent::Planner)].into();
+        [(InterfaceType::Telegram, telegram::plan_answer as crate::agent::Planner)].into();
     Ok(Engine {
         store: renderer.store.clone(),
         renderer: renderer.clone(),
@@ -365,7 +365,7 @@ async fn serve_telegram(ready: Connected, failures: TaskFailures) {
     let connected = ready.clone();
     tasks.keep_running("send", move || connected.clone().send());
     let connected = ready.clone();
-    tasks.keep_running("presence", move || connected.clone().show_presence());
+    tasks.keep_running("typing", move || connected.clone().show_typing());
     let connected = ready.clone();
     tasks.keep_running("drafts", move || connected.clone().show_drafts());
     let connected = ready.clone();

@@ -4,11 +4,9 @@
 mod body;
 
 use super::{
-    Telegram,
-    plan::Send,
-    render::Formatted,
+    Telegram, messages,
+    plan::{Formatted, SendRequest},
     route::patiently,
-    says,
     send::{Fate, judge},
 };
 use crate::{
@@ -173,7 +171,7 @@ impl<'a> Sketch<'a> {
 
     /// What should be shown now, if that is something else than what is.
     fn draw(&mut self, now: &Progress) -> Option<Formatted> {
-        let thinking = (now.text.trim().is_empty() && self.message.is_some()).then_some(says::THINKING);
+        let thinking = (now.text.trim().is_empty() && self.message.is_some()).then_some(messages::thinking());
         if !now.text.trim().is_empty() {
             self.said.clone_from(&now.text);
         }
@@ -203,7 +201,7 @@ impl<'a> Sketch<'a> {
 
     async fn send(&mut self, body: Formatted) -> Then {
         let (store, turn) = (&self.telegram.store, self.turn);
-        let planned = Send::Text { body: body.clone() }.into_planned();
+        let planned = SendRequest::Text { body: body.clone() }.into_planned();
         let outbox_id = match store.start_draft(turn, &planned, self.reply_to.as_deref()).await {
             Ok(Some(id)) => id,
             Ok(None) => return Then::GoOn,
@@ -266,7 +264,7 @@ impl<'a> Sketch<'a> {
     fn failed(&self, error: &RequestError) -> Fate {
         self.telegram.note_flood(&self.place, error);
         let fate = judge(error, 0);
-        debug!("a draft was not shown: {}", super::intake::describe(error));
+        debug!("a draft was not shown: {}", super::error_text::describe(error));
         fate
     }
 }
@@ -295,16 +293,17 @@ async fn edit(
 }
 
 /// The draft that this send turns into the answer, if its turn was shown while it ran.
-pub async fn becoming(telegram: &Telegram, row: &OutboxRow, send: &Send) -> Option<Draft> {
-    let (Send::Text { .. }, Some(turn)) = (send, row.turn_id) else { return None };
+pub async fn becoming(telegram: &Telegram, row: &OutboxRow, send: &SendRequest) -> Option<Draft> {
+    let (SendRequest::Text { .. }, Some(turn)) = (send, row.turn_id) else { return None };
     patiently(|| telegram.store.draft_of_turn(turn)).await?.filter(|draft| draft.shown_id.is_some())
 }
 
 /// Turns a draft into the answer. Unlike a send this can be made twice, so its fate is never unknown; a draft that
 /// cannot be changed any more goes away, and the answer is sent as if there had been none.
-pub async fn finish(telegram: &Telegram, draft: &Draft, row: &OutboxRow, send: &Send) -> Fate {
+pub async fn finish(telegram: &Telegram, draft: &Draft, row: &OutboxRow, send: &SendRequest) -> Fate {
     let _pen = telegram.desk.pens.take(draft.turn_id).await;
-    let (Send::Text { body }, Ok(chat), Some(id)) = (send, draft.conversation.id.parse(), message_id(draft))
+    let (SendRequest::Text { body }, Ok(chat), Some(id)) =
+        (send, draft.conversation.id.parse(), message_id(draft))
     else {
         return Fate::Never("not a draft".into());
     };

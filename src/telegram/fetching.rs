@@ -3,8 +3,8 @@
 use super::{
     Telegram, download,
     filing::{Waiting, find_target},
+    messages,
     parse::Media,
-    says,
 };
 use crate::{
     access::Scope,
@@ -60,20 +60,20 @@ async fn fetch(
 ) -> Result<Result<Attachment, String>, StoreError> {
     let bytes = media.bytes.unwrap_or_default();
     if bytes > download::TELEGRAM_LIMIT {
-        return Ok(Err(says::too_big_for_telegram(media)));
+        return Ok(Err(messages::too_big_for_telegram(media)));
     }
     match telegram.attachments.check_room(scope.conversation(), &media.name(), bytes).await {
         Ok(()) => {}
         Err(AttachmentError::Store(error)) => return Err(error),
-        Err(reason) => return Ok(Err(says::not_kept(media, &reason.to_string()))),
+        Err(reason) => return Ok(Err(messages::not_kept(media, &reason.to_string()))),
     }
     let most = telegram.attachments.limits().max_file_bytes;
     match download::file(&telegram.bot, &media.file_id, most).await {
         Ok(bytes) => keep(telegram, scope, media, bytes).await,
-        Err(download::DownloadError::TooBig) => Ok(Err(says::too_big_for_telegram(media))),
+        Err(download::DownloadError::TooBig) => Ok(Err(messages::too_big_for_telegram(media))),
         Err(error) => {
             warn!(what = media.what, %error, "a download failed for good");
-            Ok(Err(says::could_not_download(media)))
+            Ok(Err(messages::could_not_download(media)))
         }
     }
 }
@@ -96,7 +96,7 @@ async fn keep(
                 tokio::time::sleep(wait).await;
                 wait = (wait * 2).min(Duration::from_secs(30));
             }
-            Err(reason) => return Ok(Err(says::not_kept(media, &reason.to_string()))),
+            Err(reason) => return Ok(Err(messages::not_kept(media, &reason.to_string()))),
         }
     }
 }

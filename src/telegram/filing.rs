@@ -2,10 +2,10 @@
 //! transaction that closes the inbox rows.
 
 use super::{
-    Telegram, fetching, members,
+    Telegram, fetching, members, messages,
     parse::{self, Incoming, Pointed},
-    route::{patiently, planned},
-    says,
+    plan,
+    route::patiently,
 };
 use crate::{
     access::{Admission, Scope},
@@ -50,7 +50,7 @@ pub async fn file_batch(telegram: &Telegram, conversation_id: &str, sender_id: &
 
 async fn apologise(telegram: &Telegram, conversation_id: &str, sender_id: &str) {
     let place = Conversation::new(InterfaceType::Telegram, conversation_id);
-    let sends = planned(&agent::messages::apology());
+    let sends = plan::plan_message(&agent::messages::apology());
     patiently(|| async {
         let rows = telegram.store.waiting_updates(conversation_id, sender_id).await?;
         let ids: Vec<i64> = rows.iter().map(|row| row.inbox_id).collect();
@@ -211,7 +211,7 @@ async fn turn_away(
     batch: &Batch,
 ) -> Result<(), StoreError> {
     if batch.is_addressed() && telegram.access.should_notify(user).await? {
-        let sends = planned(&says::stranger(&user.0));
+        let sends = plan::plan_message(&messages::stranger(&user.0));
         telegram.store.answer_update(&batch.inbox_ids(), place, None, &sends).await?;
         telegram.send_wake.notify_one();
         return Ok(());

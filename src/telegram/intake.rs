@@ -1,6 +1,7 @@
 //! Updates come in here: raw JSON is committed to the inbox first, and only then does the offset move.
 //! Duplicates are recognised by key, never by "an id below the last one": Telegram may restart its ids.
 
+use super::error_text::describe;
 use crate::store::{InboxRow, NewUpdate, Store, StoreError};
 use serde::Serialize;
 use serde_json::Value;
@@ -142,17 +143,6 @@ impl Handed {
         self.unsure = false;
         self.last = rows.iter().map(|row| row.inbox_id).fold(self.last, i64::max);
         Ok(rows)
-    }
-}
-
-/// An error as the log may show it: never with the address, which holds the token.
-pub fn describe(error: &RequestError) -> String {
-    match error {
-        RequestError::Network(e) if e.is_connect() => "Telegram cannot be reached".into(),
-        RequestError::Network(e) if e.is_timeout() => "Telegram did not answer in time".into(),
-        RequestError::Network(_) => "the connection to Telegram broke".into(),
-        RequestError::InvalidJson { .. } => "Telegram answered something that is not JSON".into(),
-        other => other.to_string(),
     }
 }
 

@@ -2,32 +2,32 @@
 //! answer leaves by plan → send; each is a file here, in that order. teloxide is seen nowhere above this room.
 
 mod batch;
+mod bot_identity;
 mod download;
 mod drafts;
+mod error_text;
 mod fetching;
 mod filing;
 mod intake;
-mod me;
 mod members;
+mod messages;
 mod pacing;
 mod parking;
-pub mod parse;
-pub mod plan;
-mod presence;
-pub mod render;
+mod parse;
+mod plan;
 mod route;
-pub mod says;
 mod send;
-pub mod split;
+mod typing;
 
-pub use me::Me;
+pub use bot_identity::BotIdentity;
+pub use plan::{plan_answer, plan_echo};
 
 use crate::{
     access::{Access, Logins},
     agent::{Routes, Turns, budgets::Budgets},
     attachments::Attachments,
     config::{BatchSettings, DraftSettings, PacingSettings},
-    domain::{Answer, Conversation, PlannedSend},
+    domain::Conversation,
     store::Store,
 };
 use route::Command;
@@ -54,7 +54,7 @@ const ON_THE_WIRE: u32 = 1000;
 /// What everything in this room shares.
 pub struct Telegram {
     bot: Bot,
-    me: Me,
+    me: BotIdentity,
     store: Store,
     attachments: Attachments,
     access: Arc<Access>,
@@ -126,28 +126,17 @@ pub fn bot(token: &SecretString, api_url: &Url) -> Result<Bot, ConnectError> {
 }
 
 /// Asks Telegram who we are.
-async fn who_am_i(bot: &CacheMe<Bot>) -> Result<Me, ConnectError> {
+async fn who_am_i(bot: &CacheMe<Bot>) -> Result<BotIdentity, ConnectError> {
     match bot.get_me().send().await {
-        Ok(me) => Ok(Me { user_id: me.user.id.0, username: me.username().to_owned() }),
+        Ok(me) => Ok(BotIdentity { user_id: me.user.id.0, username: me.username().to_owned() }),
         Err(RequestError::Api(ApiError::InvalidToken)) => Err(ConnectError::WrongToken),
-        Err(error) => Err(ConnectError::Unreachable(intake::describe(&error))),
+        Err(error) => Err(ConnectError::Unreachable(error_text::describe(&error))),
     }
 }
 
 /// Does Telegram take this token? What `doctor` wants to know.
-pub async fn check_token(token: &SecretString, api_url: &Url) -> Result<Me, ConnectError> {
+pub async fn check_token(token: &SecretString, api_url: &Url) -> Result<BotIdentity, ConnectError> {
     who_am_i(&bot(token, api_url)?.cache_me()).await
-}
-
-/// How this interface turns an answer into sends.
-pub fn planner(answer: &Answer) -> Vec<PlannedSend> {
-    plan::plan(answer).into_iter().map(plan::Send::into_planned).collect()
-}
-
-/// How this interface shows a message that was written on the web.
-pub fn echo(message: &Answer) -> Vec<PlannedSend> {
-    let shown = Answer { text: says::from_the_web(&message.text), attachments: message.attachments.clone() };
-    plan::plan_verbatim(&shown).into_iter().map(plan::Send::into_planned).collect()
 }
 
 /// Connects, however long Telegram is away; fails only on a wrong token.
@@ -198,7 +187,7 @@ pub struct Connected {
 }
 
 impl Connected {
-    pub fn me(&self) -> &Me {
+    pub fn me(&self) -> &BotIdentity {
         &self.telegram.me
     }
 
@@ -228,8 +217,8 @@ impl Connected {
         self.telegram.on_the_wire.acquire_many(ON_THE_WIRE).await.map(drop).unwrap_or_default();
     }
 
-    pub async fn show_presence(self) {
-        presence::run(self.telegram).await;
+    pub async fn show_typing(self) {
+        typing::run(self.telegram).await;
     }
 
     pub async fn show_drafts(self) {
@@ -242,11 +231,11 @@ impl Connected {
         let named = |c: BotCommand| BotCommand::new(c.command.trim_start_matches('/'), c.description);
         let of_agents = self.telegram.routes.commands();
         let of_agents =
-            of_agents.map(|(command, agent)| BotCommand::new(command, says::agent_command(agent)));
+            of_agents.map(|(command, agent)| BotCommand::new(command, messages::agent_command(agent)));
         let commands = Command::bot_commands().into_iter().map(named).chain(of_agents);
         let request = self.telegram.bot.set_my_commands(commands);
         if let Err(error) = request.await {
-            warn!("the commands could not be registered: {}", intake::describe(&error));
+            warn!("the commands could not be registered: {}", error_text::describe(&error));
         }
     }
 }

@@ -2,16 +2,16 @@
 //! edits are noted. Handlers are short and never run a turn, so no chat waits for another.
 
 use super::{
-    Telegram, filing,
-    intake::describe,
-    members,
+    Telegram,
+    error_text::describe,
+    filing, members, messages,
     parse::{self, ParsedUpdate, Reading},
-    plan, says,
+    plan,
 };
 use crate::{
     access::{Admission, PageAccess, Pairing},
     agent::budgets::Budgets,
-    domain::{Answer, Conversation, PlannedSend, UserId},
+    domain::{Conversation, PlannedSend, UserId},
     store::{InboxRow, Parked, Spender, StoreError},
 };
 use chrono::TimeDelta;
@@ -237,10 +237,10 @@ async fn answer(
         _ => None,
     };
     let sends = match text {
-        Some(text) => planned(&text),
+        Some(text) => plan::plan_message(&text),
         None => match telegram.access.admit(&place, &user).await? {
             Admission::Stranger if telegram.access.should_notify(&user).await? => {
-                planned(&says::stranger(&user.0))
+                plan::plan_message(&messages::stranger(&user.0))
             }
             Admission::Stranger => return telegram.store.close_update(inbox_id(id)).await,
             Admission::Welcome(_) => obey(telegram, &place, &user, command).await?,
@@ -254,8 +254,8 @@ async fn answer(
 /// None if pairing has nothing to say: then it is an ordinary /start.
 async fn pair(telegram: &Telegram, user: &UserId, code: &str) -> Result<Option<String>, StoreError> {
     Ok(match telegram.access.pair(user, code).await? {
-        Pairing::Paired => Some(says::paired()),
-        Pairing::WrongCode => Some(says::wrong_code()),
+        Pairing::Paired => Some(messages::paired()),
+        Pairing::WrongCode => Some(messages::wrong_code()),
         Pairing::Closed => None,
     })
 }
@@ -267,29 +267,29 @@ async fn obey(
     command: &Command,
 ) -> Result<Vec<PlannedSend>, StoreError> {
     let text = match command {
-        Command::Start(_) => says::welcome(),
-        Command::Help => says::help(&telegram.routes),
+        Command::Start(_) => messages::welcome(),
+        Command::Help => messages::help(&telegram.routes),
         Command::New => {
             telegram.store.start_session(place, user).await?;
-            says::new_conversation()
+            messages::new_conversation()
         }
         Command::Cancel => {
             let dropped = filing::drop_waiting(telegram, place, user).await?;
             if telegram.turns.cancel(place).await? || dropped {
-                says::cancelled()
+                messages::cancelled()
             } else {
-                says::nothing_to_cancel()
+                messages::nothing_to_cancel()
             }
         }
         Command::Usage => usage(telegram, place, user).await?,
         Command::Web => match telegram.logins.page_access() {
             // A link is for one person: in a group anybody could follow it.
-            PageAccess::Login(_) if place.id != user.0 => says::link_only_in_private(),
-            PageAccess::Login(_) => return Ok(vec![plan::Send::LoginLink {}.into_planned()]),
-            way => says::page(way),
+            PageAccess::Login(_) if place.id != user.0 => messages::link_only_in_private(),
+            PageAccess::Login(_) => return Ok(vec![plan::SendRequest::LoginLink {}.into_planned()]),
+            way => messages::page(way),
         },
     };
-    Ok(planned(&text))
+    Ok(plan::plan_message(&text))
 }
 
 async fn usage(telegram: &Telegram, place: &Conversation, user: &UserId) -> Result<String, StoreError> {
@@ -305,19 +305,13 @@ async fn usage(telegram: &Telegram, place: &Conversation, user: &UserId) -> Resu
         user_id: user.clone(),
         agent_id: telegram.routes.agent(None, None),
     };
-    Ok(says::usage(&says::Spending {
+    Ok(messages::usage(&messages::Spending {
         today,
         own: telegram.store.usage_of(place.interface, user, since).await?,
         chat,
         left: telegram.budgets.left(&spender).await?,
         models: telegram.budgets.rules().models,
     }))
-}
-
-/// A sentence of our own as sends.
-pub fn planned(text: &str) -> Vec<PlannedSend> {
-    let answer = Answer { text: text.to_owned(), attachments: Vec::new() };
-    plan::plan(&answer).into_iter().map(plan::Send::into_planned).collect()
 }
 
 #[cfg(test)]
@@ -328,7 +322,7 @@ mod tests {
         attachments::{Attachments, Limits, Objects},
         config::BatchSettings,
         store::{NewUpdate, Store},
-        telegram::{Me, pacing::Pacer},
+        telegram::{BotIdentity, pacing::Pacer},
     };
     use std::sync::Mutex;
     use tokio::sync::{Notify, Semaphore};
@@ -347,7 +341,7 @@ mod tests {
         let access = Arc::new(crate::access::Access::open(store.clone(), [], true).await.unwrap());
         Telegram {
             bot: crate::telegram::bot(&"1:nobody".to_owned().into(), &api).unwrap(),
-            me: Me { user_id: 1, username: "nobody".into() },
+            me: BotIdentity { user_id: 1, username: "nobody".into() },
             attachments: Attachments::new(store.clone(), Objects::open("memory://").unwrap(), limits),
             logins: Arc::new(crate::access::Logins::new(
                 store.clone(),

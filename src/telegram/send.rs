@@ -1,7 +1,11 @@
 //! Out of the outbox and to Telegram: one in-flight send per chat, in order. A send whose fate is unknown is marked
 //! so and never repeated; one that certainly did not arrive is tried again or in a gentler shape.
 
-use super::{Telegram, drafts, plan::Send, render::Formatted, route::patiently, says};
+use super::{
+    Telegram, drafts, messages,
+    plan::{Formatted, SendRequest},
+    route::patiently,
+};
 use crate::{
     attachments::{AttachmentError, ObjectError},
     domain::{Conversation, InterfaceType, UserId},
@@ -97,7 +101,7 @@ async fn drain(telegram: &Telegram, place: &Conversation) {
             () = tokio::time::sleep(wait) => {}
             () = telegram.closing.cancelled() => return,
         }
-        let send: Send = match serde_json::from_value(row.payload.clone()) {
+        let send: SendRequest = match serde_json::from_value(row.payload.clone()) {
             Ok(send) => send,
             Err(error) => {
                 error!(outbox_id = row.outbox_id, %error, "a planned send cannot be read");
@@ -150,14 +154,16 @@ struct Load {
 }
 
 /// The bytes of all files, or a fresh link, before the request is on the wire.
-async fn load(telegram: &Telegram, place: &Conversation, send: &Send) -> Result<Load, Fate> {
+async fn load(telegram: &Telegram, place: &Conversation, send: &SendRequest) -> Result<Load, Fate> {
     let mut files = Vec::new();
     let mut words = String::new();
-    if let Send::LoginLink {} = send {
+    if let SendRequest::LoginLink {} = send {
         let link = telegram.logins.create_link(&UserId(place.id.clone()), Utc::now()).await;
         let link = link.map_err(|error| Fate::Again(Duration::from_secs(5), error.to_string()))?;
-        words =
-            link.map_or_else(|| says::page(telegram.logins.page_access()), |link| says::login_link(&link));
+        words = link.map_or_else(
+            || messages::page(telegram.logins.page_access()),
+            |link| messages::login_link(&link),
+        );
     }
     for file in send.files() {
         let bytes =
@@ -174,7 +180,7 @@ async fn deliver(
     telegram: &Telegram,
     place: &Conversation,
     row: &OutboxRow,
-    send: &Send,
+    send: &SendRequest,
     load: Load,
 ) -> Fate {
     let Ok(chat) = place.id.parse().map(ChatId) else {
@@ -198,14 +204,14 @@ async fn deliver(
 async fn request(
     telegram: &Telegram,
     chat: ChatId,
-    send: &Send,
+    send: &SendRequest,
     Load { files, words }: Load,
     reply: Option<ReplyParameters>,
 ) -> Result<Vec<Message>, RequestError> {
     let bot = &telegram.bot;
     if !files.is_empty() {
         let action = match send {
-            Send::Photo { .. } | Send::MediaGroup { .. } => ChatAction::UploadPhoto,
+            SendRequest::Photo { .. } | SendRequest::MediaGroup { .. } => ChatAction::UploadPhoto,
             _ => ChatAction::UploadDocument,
         };
         // Only a courtesy, so it does not hold up the upload and its failure means nothing.
@@ -215,12 +221,12 @@ async fn request(
     let mut files = files.into_iter();
     let first = files.next();
     Ok(match (send, first) {
-        (Send::Text { body }, _) => {
+        (SendRequest::Text { body }, _) => {
             let mut request = bot.send_message(chat, &body.text).entities(body.entities.clone());
             request.reply_parameters = reply;
             vec![request.await?]
         }
-        (Send::LoginLink {}, _) => {
+        (SendRequest::LoginLink {}, _) => {
             // Whoever makes previews need not see it.
             let no_preview = LinkPreviewOptions {
                 is_disabled: true,
@@ -231,13 +237,13 @@ async fn request(
             };
             vec![bot.send_message(chat, words).link_preview_options(no_preview).await?]
         }
-        (Send::Photo { caption, .. }, Some(file)) => {
+        (SendRequest::Photo { caption, .. }, Some(file)) => {
             let mut request = bot.send_photo(chat, file);
             (request.caption, request.caption_entities) = caption_of(caption.as_ref());
             request.reply_parameters = reply;
             vec![request.await?]
         }
-        (Send::Document { file: stored, caption }, Some(file)) => {
+        (SendRequest::Document { file: stored, caption }, Some(file)) => {
             // Telegram plays a GIF it recognises; anything else is to stay the file it is.
             let plays = stored.mime_type == "image/gif";
             let mut request = bot.send_document(chat, file).disable_content_type_detection(!plays);
@@ -245,10 +251,10 @@ async fn request(
             request.reply_parameters = reply;
             vec![request.await?]
         }
-        (Send::MediaGroup { caption, .. } | Send::DocumentGroup { caption, .. }, first) => {
+        (SendRequest::MediaGroup { caption, .. } | SendRequest::DocumentGroup { caption, .. }, first) => {
             let media = first.into_iter().chain(files).enumerate().map(|(index, file)| {
                 let (text, entities) = caption_of(caption.as_ref().filter(|_| index == 0));
-                if matches!(send, Send::MediaGroup { .. }) {
+                if matches!(send, SendRequest::MediaGroup { .. }) {
                     let photo = InputMediaPhoto {
                         caption: text,
                         caption_entities: entities,
@@ -265,7 +271,7 @@ async fn request(
             request.reply_parameters = reply;
             request.await?
         }
-        (Send::Photo { .. } | Send::Document { .. }, None) => Vec::new(),
+        (SendRequest::Photo { .. } | SendRequest::Document { .. }, None) => Vec::new(),
     })
 }
 
@@ -277,7 +283,7 @@ fn caption_of(caption: Option<&Formatted>) -> Caption {
 
 /// What an error says about whether the message arrived.
 pub fn judge(error: &RequestError, attempts: i64) -> Fate {
-    let said = super::intake::describe(error);
+    let said = super::error_text::describe(error);
     match error {
         RequestError::RetryAfter(wait) => Fate::Again(wait.duration(), said),
         // No connection was made, so nothing left.
@@ -305,7 +311,7 @@ fn is_server_trouble(text: &str) -> bool {
         .any(|t| text.contains(t))
 }
 
-async fn settle(telegram: &Telegram, row: &OutboxRow, send: Send, fate: Fate) {
+async fn settle(telegram: &Telegram, row: &OutboxRow, send: SendRequest, fate: Fate) {
     let id = row.outbox_id;
     match fate {
         Fate::Arrived(shown) => {
@@ -320,7 +326,7 @@ async fn settle(telegram: &Telegram, row: &OutboxRow, send: Send, fate: Fate) {
             let at = Utc::now() + TimeDelta::from_std(wait).unwrap_or(TimeDelta::minutes(5));
             patiently(|| telegram.store.send_again(id, at, &why)).await;
         }
-        Fate::Refused(why) => match send.gentler() {
+        Fate::Refused(why) => match send.fallback() {
             Some(other) => {
                 warn!(outbox_id = id, why, "refused; trying it in another shape");
                 let planned = other.into_planned();

@@ -1,9 +1,6 @@
 //! What a draft says: the text so far, and below it what is being done. Pure.
 
-use crate::telegram::{
-    render::{Formatted, markdown, units},
-    split::{TEXT_UNITS, split},
-};
+use crate::telegram::plan::{Formatted, MAX_TEXT_UNITS, render, split, units};
 use teloxide::types::MessageEntity;
 
 /// There is more to come.
@@ -12,8 +9,8 @@ const MORE: &str = " …";
 /// None if there is nothing to show. Always one message, however long the text is by now.
 pub fn body(text: &str, doing: Option<&str>) -> Option<Formatted> {
     let below = doing.map_or(0, |doing| units(doing) + 2);
-    let room = TEXT_UNITS.saturating_sub(below + units(MORE));
-    let mut pieces = split(&markdown(text), room).into_iter();
+    let room = MAX_TEXT_UNITS.saturating_sub(below + units(MORE));
+    let mut pieces = split(&render(text), room).into_iter();
     let mut body = pieces.next().unwrap_or_default();
     if !body.is_blank() && (doing.is_none() || pieces.next().is_some()) {
         body.text += MORE;
@@ -58,7 +55,7 @@ mod tests {
         for doing in [None, Some("cropping 3 photos…")] {
             let body = body(&long, doing).unwrap();
             assert!(body.text.starts_with("pelican") && body.text.contains(MORE), "{}", body.text);
-            assert!((4000..=TEXT_UNITS).contains(&body.units()), "{}", body.units());
+            assert!((4000..=MAX_TEXT_UNITS).contains(&body.units()), "{}", body.units());
         }
     }
 
@@ -66,7 +63,7 @@ mod tests {
         #[test]
         fn it_always_fits(said in "\\PC{0,40}", times in 0usize..300, doing in proptest::option::of("[a-z ]{1,60}…")) {
             if let Some(body) = body(&said.repeat(times), doing.as_deref()) {
-                prop_assert!(body.units() <= TEXT_UNITS);
+                prop_assert!(body.units() <= MAX_TEXT_UNITS);
                 for entity in &body.entities {
                     prop_assert!(entity.offset + entity.length <= body.units());
                 }

@@ -5,7 +5,7 @@ mod update;
 
 pub use update::{ParsedUpdate, Reading, parse_update};
 
-use super::me::Me;
+use super::bot_identity::BotIdentity;
 use crate::{
     agent::Routes,
     domain::{Conversation, UserId},
@@ -65,7 +65,7 @@ pub struct Pointed {
 }
 
 /// None for what is no message of a person: joins, pins, channel posts.
-pub fn incoming(message: &Message, me: &Me, routes: &Routes) -> Option<Incoming> {
+pub fn incoming(message: &Message, me: &BotIdentity, routes: &Routes) -> Option<Incoming> {
     let sender = message.from.as_ref().filter(|user| !user.is_bot || user.is_anonymous())?;
     let media = media(message);
     let raw_text = text_of(message);
@@ -105,7 +105,7 @@ pub struct Words {
     pub commanded: Option<String>,
 }
 
-pub fn words(message: &Message, me: &Me, routes: &Routes) -> Words {
+pub fn words(message: &Message, me: &BotIdentity, routes: &Routes) -> Words {
     let text = without_mention(&text_of(message), me);
     // What someone else wrote commands nobody here.
     let own = message.forward_origin().is_none();
@@ -125,7 +125,7 @@ fn forwarded_from(message: &Message) -> Option<String> {
     })
 }
 
-fn pointed(message: &Message, me: &Me) -> Option<Pointed> {
+fn pointed(message: &Message, me: &BotIdentity) -> Option<Pointed> {
     let target = message.reply_to_message()?;
     Some(Pointed {
         message_id: target.id.0.to_string(),
@@ -139,7 +139,7 @@ fn pointed(message: &Message, me: &Me) -> Option<Pointed> {
     })
 }
 
-fn mentions(message: &Message, me: &Me) -> bool {
+fn mentions(message: &Message, me: &BotIdentity) -> bool {
     let entities = message.parse_entities().or_else(|| message.parse_caption_entities()).unwrap_or_default();
     entities.iter().any(|entity: &MessageEntityRef<'_>| match entity.kind() {
         MessageEntityKind::Mention => entity.text().eq_ignore_ascii_case(&format!("@{}", me.username)),
@@ -152,7 +152,7 @@ fn mentions(message: &Message, me: &Me) -> bool {
 }
 
 /// "@bot crop it" and "crop it @bot" both say "crop it".
-fn without_mention(text: &str, me: &Me) -> String {
+fn without_mention(text: &str, me: &BotIdentity) -> String {
     let name = format!("@{}", me.username);
     let trimmed = text.trim();
     let starts = trimmed.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(&name));
@@ -205,8 +205,8 @@ fn media(message: &Message) -> Option<Media> {
 mod tests {
     use super::*;
 
-    fn me() -> Me {
-        Me { user_id: 1, username: "PhotoBot".into() }
+    fn me() -> BotIdentity {
+        BotIdentity { user_id: 1, username: "PhotoBot".into() }
     }
 
     #[test]

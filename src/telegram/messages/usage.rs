@@ -1,4 +1,4 @@
-//! What /usage answers: what models took of a person, of a chat, and what is left of the budgets.
+//! The answer to /usage: tokens and cost of a person and of a chat, and what is left of the budgets.
 
 use crate::{
     agent::budgets::{BudgetLeft, BudgetOwner, Micros, Models},
@@ -6,12 +6,12 @@ use crate::{
 };
 use chrono::NaiveDate;
 
-/// Everything /usage tells of.
+/// The numbers that /usage reports.
 pub struct Spending {
     pub today: NaiveDate,
-    /// The person's own, wherever they were.
+    /// Of the person, in all conversations.
     pub own: Vec<Used>,
-    /// All people's in this chat; none where there is only one.
+    /// Of all people in this chat. `None` in a private chat.
     pub chat: Option<Vec<Used>>,
     pub left: Vec<BudgetLeft>,
     pub models: Models,
@@ -26,13 +26,13 @@ pub fn usage(spending: &Spending) -> String {
     let mut parts = Vec::new();
     match own.is_empty() {
         true => parts.push("Nothing yet: no model has worked for you in the last 30 days.".to_owned()),
-        false => parts.push(told("You", own, *today)),
+        false => parts.push(section("You", own, *today)),
     }
     if let Some(chat) = chat.as_ref().filter(|chat| !chat.is_empty()) {
-        parts.push(told("This chat, all people together", chat, *today));
+        parts.push(section("This chat, all people together", chat, *today));
     }
     if !left.is_empty() {
-        let lines: Vec<String> = left.iter().map(budget).collect();
+        let lines: Vec<String> = left.iter().map(budget_line).collect();
         parts.push(format!("{}\nBudgets start anew at 00:00 UTC.", lines.join("\n")));
     }
     if *models == Models::OnlyOffline {
@@ -41,19 +41,23 @@ pub fn usage(spending: &Spending) -> String {
     parts.join("\n\n")
 }
 
-fn told(who: &str, used: &[Used], today: NaiveDate) -> String {
-    let all = Sum::of(used.iter());
+/// One heading with the sums of today, of 30 days and of each model.
+fn section(who: &str, used: &[Used], today: NaiveDate) -> String {
+    let all = UsageSum::of(used.iter());
     let mut lines = vec![
         format!("**{who}**"),
-        format!("Today: {}", Sum::of(used.iter().filter(|used| used.day == today)).words()),
-        format!("Last 30 days: {}", all.words()),
+        format!("Today: {}", UsageSum::of(used.iter().filter(|used| used.day == today)).describe()),
+        format!("Last 30 days: {}", all.describe()),
     ];
     let mut models: Vec<&str> = used.iter().map(|used| used.model.as_str()).collect();
     models.sort_unstable();
     models.dedup();
     if models.len() > 1 {
         let line = |model: &&str| {
-            format!("• {model}: {}", Sum::of(used.iter().filter(|used| used.model == **model)).words())
+            format!(
+                "• {model}: {}",
+                UsageSum::of(used.iter().filter(|used| used.model == **model)).describe()
+            )
         };
         lines.extend(models.iter().map(line));
     }
@@ -67,7 +71,7 @@ fn told(who: &str, used: &[Used], today: NaiveDate) -> String {
     lines.join("\n")
 }
 
-fn budget(BudgetLeft { owner, budget, left }: &BudgetLeft) -> String {
+fn budget_line(BudgetLeft { owner, budget, left }: &BudgetLeft) -> String {
     let whose = match owner {
         BudgetOwner::Person => "Your budget today".to_owned(),
         BudgetOwner::Chat => "This chat's budget today".to_owned(),
@@ -80,14 +84,14 @@ fn budget(BudgetLeft { owner, budget, left }: &BudgetLeft) -> String {
 }
 
 #[derive(Default)]
-struct Sum {
+struct UsageSum {
     requests: i64,
     tokens: i64,
     cost: i64,
     unpriced: i64,
 }
 
-impl Sum {
+impl UsageSum {
     fn of<'a>(used: impl Iterator<Item = &'a Used>) -> Self {
         used.fold(Self::default(), |sum, used| Self {
             requests: sum.requests + used.requests,
@@ -97,21 +101,25 @@ impl Sum {
         })
     }
 
-    fn words(&self) -> String {
+    fn describe(&self) -> String {
         let cost = match self.unpriced == self.requests {
             true => "price unknown".to_owned(),
             false => format!("about {}", Micros(self.cost).about()),
         };
         match self.requests {
             0 => "nothing".to_owned(),
-            1 => format!("1 request, {} tokens, {cost}", grouped(self.tokens)),
-            requests => format!("{} requests, {} tokens, {cost}", grouped(requests), grouped(self.tokens)),
+            1 => format!("1 request, {} tokens, {cost}", with_separators(self.tokens)),
+            requests => format!(
+                "{} requests, {} tokens, {cost}",
+                with_separators(requests),
+                with_separators(self.tokens)
+            ),
         }
     }
 }
 
 /// 1234567 → "1,234,567".
-fn grouped(number: i64) -> String {
+fn with_separators(number: i64) -> String {
     let digits = number.to_string();
     let groups: Vec<&str> =
         digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
@@ -134,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_reads_today_the_month_and_each_model() {
+    fn a_person_gets_sums_of_today_of_the_month_and_of_each_model() {
         let own = vec![
             used(3, "gpt-5-mini", 40, 330_000, 0),
             used(10, "llama", 2, 0, 2),
@@ -152,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_group_the_chat_and_its_budgets_are_told_too() {
+    fn a_group_also_gets_sums_and_budgets_of_the_chat() {
         let left = |owner, left| BudgetLeft { owner, budget: Micros(500_000), left: Micros(left) };
         let spending = Spending {
             chat: Some(vec![used(10, "gpt-5", 2, 500_000, 0)]),
@@ -180,10 +188,10 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_told_as_nothing() {
+    fn no_usage_is_reported_as_nothing() {
         assert!(usage(&spending(Vec::new())).starts_with("Nothing yet"));
         let offline = Spending { models: Models::OnlyOffline, ..spending(Vec::new()) };
         assert!(usage(&offline).contains("costs nothing"));
-        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(with_separators(1_234_567), "1,234,567");
     }
 }

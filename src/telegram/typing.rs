@@ -1,4 +1,4 @@
-//! "typing…" while a turn runs in a chat. Only a courtesy: a lost action is not worth a word.
+//! Shows "typing…" in a chat while a turn runs there. Best effort: a lost chat action is ignored.
 
 use super::Telegram;
 use crate::{
@@ -13,9 +13,10 @@ use teloxide::{
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::task::AbortOnDropHandle;
 
-/// Telegram shows an action for five seconds.
-const REPEAT: Duration = Duration::from_millis(4500);
+/// Telegram shows a chat action for five seconds.
+const REPEAT_INTERVAL: Duration = Duration::from_millis(4500);
 
+/// Follows the turns until dropped.
 pub async fn run(telegram: Arc<Telegram>) {
     let mut events = telegram.turns.events();
     let mut typing: HashMap<TurnId, AbortOnDropHandle<()>> = HashMap::new();
@@ -33,6 +34,7 @@ pub async fn run(telegram: Arc<Telegram>) {
                 typing.remove(&turn);
             }
             Ok(TurnEvent::Started { .. }) => {}
+            // The end of any of these turns may be among the events that were missed.
             Err(RecvError::Lagged(_)) => typing.clear(),
             Err(RecvError::Closed) => return,
         }
@@ -42,6 +44,6 @@ pub async fn run(telegram: Arc<Telegram>) {
 async fn keep_typing(telegram: Arc<Telegram>, chat: ChatId) {
     loop {
         let _ = telegram.bot.send_chat_action(chat, ChatAction::Typing).await;
-        tokio::time::sleep(REPEAT).await;
+        tokio::time::sleep(REPEAT_INTERVAL).await;
     }
 }

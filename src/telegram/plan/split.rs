@@ -1,20 +1,19 @@
-//! Cuts a formatted text into messages that Telegram accepts, at the gentlest place there is. What is sent with
-//! which file is decided in `plan`.
+//! Splits a formatted text into messages that Telegram accepts, at a paragraph, a line or a word if possible.
 
-use super::render::{Formatted, visible_start};
+use super::formatted::{Formatted, visible_start};
 use teloxide::types::MessageEntityKind;
 
-/// UTF-16 units in a text message.
-pub const TEXT_UNITS: usize = 4096;
-/// UTF-16 units in a caption.
-pub const CAPTION_UNITS: usize = 1024;
+/// In UTF-16 units.
+pub const MAX_TEXT_UNITS: usize = 4096;
+/// In UTF-16 units.
+pub const MAX_CAPTION_UNITS: usize = 1024;
 /// Telegram ignores the entities of a message beyond this many.
 pub const MAX_ENTITIES: usize = 100;
 
 /// Pieces of at most `limit_units` UTF-16 units, none of them blank. Only whitespace is dropped, and only at the cuts;
-/// formatting that spans a cut goes on in the next piece.
+/// formatting that spans a cut continues in the next piece.
 pub fn split(formatted: &Formatted, limit_units: usize) -> Vec<Formatted> {
-    // A character may take two units and must go somewhere.
+    // A character may take two units, and every piece must hold at least one.
     let limit = limit_units.max(2);
     let text = formatted.text.as_str();
     let spans = formatted.spans();
@@ -27,11 +26,11 @@ pub fn split(formatted: &Formatted, limit_units: usize) -> Vec<Formatted> {
         }
         let reach = reach(text, start, limit);
         let rest_end = text.trim_end().len();
-        let cut = if reach >= rest_end { rest_end } else { gentlest_cut(text, start, reach) };
+        let cut = if reach >= rest_end { rest_end } else { best_cut(text, start, reach) };
         let end = start + text[start..cut].trim_end().len();
         let mut piece = formatted.slice(start..end);
         if !piece.is_blank() {
-            keep_most_telling(&mut piece);
+            limit_entities(&mut piece);
             pieces.push(piece);
         }
         from = cut;
@@ -52,7 +51,7 @@ fn reach(text: &str, start: usize, limit: usize) -> usize {
 }
 
 /// The last paragraph break within reach, else the last line break, else the last space, else between characters.
-fn gentlest_cut(text: &str, start: usize, reach: usize) -> usize {
+fn best_cut(text: &str, start: usize, reach: usize) -> usize {
     let (mut paragraph, mut line, mut word) = (None, None, None);
     let first_visible = start + text[start..].len() - text[start..].trim_start().len();
     let mut at = first_visible;
@@ -72,7 +71,8 @@ fn gentlest_cut(text: &str, start: usize, reach: usize) -> usize {
     paragraph.or(line).or(word).unwrap_or_else(|| between_characters(text, first_visible, reach))
 }
 
-/// Steps back so that no accent, emoji sequence or flag is torn, unless it is longer than a message.
+/// Steps back so that the cut is not inside a combining sequence, an emoji or a flag, unless that is longer than a
+/// message.
 fn between_characters(text: &str, start: usize, reach: usize) -> usize {
     let mut cut = reach;
     while cut > start {
@@ -109,8 +109,8 @@ fn is_flag_half(c: char) -> bool {
     matches!(c, '\u{1f1e6}'..='\u{1f1ff}')
 }
 
-/// Links first, for without its entity a link's target is gone; then whatever comes first.
-fn keep_most_telling(piece: &mut Formatted) {
+/// Keeps as many entities as Telegram reads: links first, because their targets are nowhere else, then the first ones.
+fn limit_entities(piece: &mut Formatted) {
     if piece.entities.len() > MAX_ENTITIES {
         piece.entities.sort_by_key(|entity| !matches!(entity.kind, MessageEntityKind::TextLink { .. }));
         piece.entities.truncate(MAX_ENTITIES);
@@ -121,7 +121,10 @@ fn keep_most_telling(piece: &mut Formatted) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telegram::render::{is_blank, markdown, units};
+    use crate::telegram::plan::{
+        formatted::{is_blank, units},
+        markdown::render,
+    };
     use proptest::prelude::*;
     use teloxide::types::MessageEntity;
 
@@ -136,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_see_gives_no_piece() {
+    fn a_blank_text_gives_no_piece() {
         for blank in ["", "  \n\t ", "\u{200b}\u{200d}\n"] {
             assert!(split(&Formatted { text: blank.into(), entities: vec![] }, 10).is_empty(), "{blank:?}");
         }
@@ -162,8 +165,8 @@ mod tests {
     }
 
     #[test]
-    fn formatting_goes_on_in_the_next_piece() {
-        let pieces = split(&markdown("**bold words here** plain"), 11);
+    fn formatting_continues_in_the_next_piece() {
+        let pieces = split(&render("**bold words here** plain"), 11);
         assert_eq!(pieces[0].text, "bold words");
         assert_eq!(pieces[0].entities, [MessageEntity::bold(0, 10)]);
         assert_eq!(pieces[1].text, "here plain");
@@ -172,7 +175,7 @@ mod tests {
 
     #[test]
     fn code_stays_code_with_its_language_and_indentation() {
-        let pieces = split(&markdown("```python\ndef f():\n    return 1\n    # end\n```"), 22);
+        let pieces = split(&render("```python\ndef f():\n    return 1\n    # end\n```"), 22);
         let texts: Vec<_> = pieces.iter().map(|piece| piece.text.as_str()).collect();
         assert_eq!(texts, ["def f():\n    return 1", "    # end"]);
         for piece in &pieces {
@@ -182,14 +185,14 @@ mod tests {
 
     #[test]
     fn an_indentation_wider_than_a_message_does_not_stall() {
-        let formatted = markdown(&format!("```\nx\n{}y\n```", " ".repeat(50)));
+        let formatted = render(&format!("```\nx\n{}y\n```", " ".repeat(50)));
         assert_eq!(split(&formatted, 10).iter().map(|p| p.text.as_str()).collect::<Vec<_>>(), ["x", "y"]);
     }
 
     #[test]
-    fn a_message_has_at_most_a_hundred_entities_and_links_are_the_last_to_go() {
+    fn a_message_has_at_most_a_hundred_entities_and_links_are_dropped_last() {
         let source = format!("{}[last](https://example.com)", "**b** x ".repeat(150));
-        let pieces = split(&markdown(&source), TEXT_UNITS);
+        let pieces = split(&render(&source), MAX_TEXT_UNITS);
         assert_eq!(pieces.len(), 1);
         assert_eq!(pieces[0].entities.len(), MAX_ENTITIES);
         assert!(matches!(pieces[0].entities[99].kind, MessageEntityKind::TextLink { .. }));
@@ -206,14 +209,14 @@ mod tests {
             source in "([a-c*_`~> \n#|-]|[😀👍🏽🇩🇫é\u{301}\u{200d}\u{fe0f}中]|\\PC){0,120}",
             limit in 2usize..40,
         ) {
-            let whole = markdown(&source);
+            let whole = render(&source);
             let pieces = split(&whole, limit);
             let joined: String = pieces.iter().map(|piece| visible(&piece.text)).collect();
             prop_assert_eq!(joined, visible(&whole.text));
             for piece in &pieces {
                 prop_assert!(!piece.is_blank());
                 prop_assert!(piece.units() <= limit, "{} > {limit}", piece.units());
-                crate::telegram::render::tests::check_entities(piece)?;
+                crate::telegram::plan::markdown::tests::check_entities(piece)?;
             }
         }
 

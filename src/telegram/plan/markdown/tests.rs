@@ -1,11 +1,12 @@
-//! What Markdown must look like on Telegram, by example and for any input at all.
+//! Markdown as Telegram shows it: examples, and properties that hold for any input.
 
 use super::*;
 use proptest::{prelude::*, test_runner::TestCaseError};
+use teloxide::types::{MessageEntity, MessageEntityKind};
 
 /// The text, and each entity as its kind and the words it covers.
 fn shown(source: &str) -> (String, Vec<(String, String)>) {
-    let formatted = markdown(source);
+    let formatted = render(source);
     let entities = formatted.spans().into_iter().map(|(span, kind)| {
         let name = match kind {
             MessageEntityKind::Pre { language } => format!("pre {}", language.unwrap_or_default()),
@@ -61,7 +62,7 @@ fn inline_styles_become_entities() {
     assert_shown("***both***", "both", &[("italic", "both"), ("bold", "both")]);
     assert_shown("中文**粗体**中文", "中文粗体中文", &[("bold", "粗体")]);
     assert_shown("😀 **x**", "😀 x", &[("bold", "x")]);
-    assert_eq!(markdown("😀 **x**").entities, [MessageEntity::bold(3, 1)]);
+    assert_eq!(render("😀 **x**").entities, [MessageEntity::bold(3, 1)]);
 }
 
 #[test]
@@ -170,13 +171,13 @@ fn ends_are_trimmed_and_line_endings_are_one() {
 
 #[test]
 fn formatted_text_survives_json() {
-    let formatted = markdown("**b** [t](https://a.b) `c`\n```rust\nx\n```\n> q");
+    let formatted = render("**b** [t](https://a.b) `c`\n```rust\nx\n```\n> q");
     let json = serde_json::to_value(&formatted).unwrap();
     assert_eq!(serde_json::from_value::<Formatted>(json).unwrap(), formatted);
 }
 
-/// What Telegram demands of entities.
-pub(in crate::telegram) fn check_entities(formatted: &Formatted) -> Result<(), TestCaseError> {
+/// Telegram's rules for entities.
+pub(in crate::telegram::plan) fn check_entities(formatted: &Formatted) -> Result<(), TestCaseError> {
     let mut boundaries = vec![0];
     for c in formatted.text.chars() {
         boundaries.push(boundaries[boundaries.len() - 1] + c.len_utf16());
@@ -207,19 +208,19 @@ proptest! {
     fn any_input_gives_entities_telegram_accepts(
         source in "([a-c1-3*_`~>|:!<&;\\[\\]() \n\t#.+=-]|\\*\\*|```|https://a\\.b|[😀🇩é\u{301}\u{200d}中ש\u{200b}]|\\PC){0,60}",
     ) {
-        let formatted = markdown(&source);
+        let formatted = render(&source);
         check_entities(&formatted)?;
         prop_assert!(formatted.text.trim_end().len() == formatted.text.len());
     }
 
     #[test]
     fn any_character_at_all_is_rendered(source in any::<String>()) {
-        check_entities(&markdown(&source))?;
+        check_entities(&render(&source))?;
     }
 
     #[test]
     fn every_letter_is_kept_in_order(source in "([a-h*_`~>|\\[\\]: \n#.+=-]|[0-9]\\. |\\*\\*|```|- |> |    ){0,60}") {
-        let formatted = markdown(&source);
+        let formatted = render(&source);
         let letters = |text: &str| text.chars().filter(char::is_ascii_alphabetic).collect::<String>();
         let mut kept = letters(&formatted.text);
         let hidden: usize = formatted.entities.iter().map(|entity| match &entity.kind {

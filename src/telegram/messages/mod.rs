@@ -1,4 +1,4 @@
-//! Every sentence the bot itself says on Telegram: warm, short, specific. What the agent says is the agent's.
+//! Every sentence that the bot itself sends on Telegram, one constructor each. Answers come from the agent.
 
 mod usage;
 
@@ -7,7 +7,7 @@ pub use usage::{Spending, usage};
 use super::parse::Media;
 use crate::{access::PageAccess, agent::Routes, attachments::size};
 
-pub const EXAMPLE: &str = "Send me a photo, then reply to it, for example:\n\
+const EXAMPLE: &str = "Send me a photo, then reply to it, for example:\n\
     • “highlight the top left in red, call it eagle”\n\
     • “crop to a square, then make it black and white”\n\
     • “rotate left” or “undo”\n\
@@ -24,7 +24,7 @@ pub fn paired() -> String {
 }
 
 pub fn help(routes: &Routes) -> String {
-    let agents: String = routes.commands().map(|(command, agent)| asks(command, agent)).collect();
+    let agents: String = routes.commands().map(|(command, agent)| agent_help_line(command, agent)).collect();
     format!(
         "{EXAMPLE}\n\nReply to any photo, mine or yours, however old: I'll know which one you mean.\n\n\
          /new starts a new conversation (your photos stay)\n\
@@ -35,17 +35,18 @@ pub fn help(routes: &Routes) -> String {
     )
 }
 
-/// What Telegram shows beside an agent's command.
+/// The description of an agent's command in Telegram's menu.
 pub fn agent_command(agent: &str) -> String {
     format!("ask {agent}")
 }
 
-fn asks(command: &str, agent: &str) -> String {
+/// The line of an agent's command in /help, as Markdown.
+fn agent_help_line(command: &str, agent: &str) -> String {
     let [command, agent] = [command, agent].map(|name| name.replace('_', "\\_"));
     format!("\n/{command} asks {agent}; replies stay with it")
 }
 
-/// What a person wrote on the web, as the chat shows it.
+/// How the chat shows a message that a person wrote on the web.
 pub fn from_the_web(words: &str) -> String {
     format!("🌐 From the web\n{words}").trim_end().to_owned()
 }
@@ -54,9 +55,9 @@ pub fn new_conversation() -> String {
     "A fresh start. I won't bring up what we said before, but you can still reply to any old photo.".into()
 }
 
-/// Where the page is that needs no login, or that there is none.
-pub fn page(way: &PageAccess) -> String {
-    match way {
+/// The answer to /web where no login link is needed: the address of the page, or that it is turned off.
+pub fn page(access: &PageAccess) -> String {
+    match access {
         PageAccess::Closed => "There is no page: whoever runs me has turned it off.".into(),
         PageAccess::Local(address) | PageAccess::Login(address) => format!(
             "The page is at {address}, on the machine I run on. Nobody needs to log in there, and nobody else can reach it."
@@ -75,8 +76,10 @@ pub fn link_only_in_private() -> String {
         .into()
 }
 
-/// Shown where there is nothing else to be seen of a running turn.
-pub const THINKING: &str = "thinking…";
+/// The progress line of a draft while neither text nor a tool can be shown.
+pub fn thinking() -> &'static str {
+    "thinking…"
+}
 
 pub fn cancelled() -> String {
     "Stopped.".into()
@@ -86,14 +89,17 @@ pub fn nothing_to_cancel() -> String {
     "There is nothing running right now.".into()
 }
 
+/// For a person who may not use the bot.
 pub fn stranger(user_id: &str) -> String {
     format!("Hello! This bot is private. If you know its owner, ask them to let in your user id: `{user_id}`")
 }
 
+/// The answer to a wrong pairing code.
 pub fn wrong_code() -> String {
     "That code isn't right. It is printed on the terminal where the bot was started.".into()
 }
 
+/// The file is larger than a bot may download.
 pub fn too_big_for_telegram(media: &Media) -> String {
     let name = media.name();
     let large = media.bytes.map_or("too large".into(), size);
@@ -108,6 +114,7 @@ pub fn could_not_download(media: &Media) -> String {
     format!("I couldn't fetch {name} from Telegram. Please send it again.")
 }
 
+/// The file was refused; `reason` becomes a full sentence.
 pub fn not_kept(media: &Media, reason: &str) -> String {
     let end = if reason.ends_with(['.', '!']) { "" } else { "." };
     if media.filename.as_ref().is_some_and(|name| reason.starts_with(name)) {
@@ -118,6 +125,7 @@ pub fn not_kept(media: &Media, reason: &str) -> String {
     format!("{first}{}{end}", reason.as_str())
 }
 
+/// Telegram refused these files, by name, in every shape.
 pub fn telegram_refused(names: &[&str]) -> String {
     format!(
         "I made {}, but Telegram wouldn't take it. Ask me to resize or crop it, and I'll try again.",

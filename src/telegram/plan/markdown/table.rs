@@ -1,4 +1,4 @@
-//! A Markdown table as lines of monospaced text: Telegram has no tables.
+//! Markdown tables as lines of monospaced text, because Telegram has no tables.
 
 use pulldown_cmark::Alignment;
 
@@ -32,7 +32,7 @@ impl Table {
     }
 }
 
-/// Columns a text takes in a monospaced font: East Asian letters and emoji take two, marks none.
+/// Columns of a text in a monospaced font: two for East Asian letters and emoji, none for combining marks.
 fn cells(text: &str) -> usize {
     let cells = |c: char| match c {
         '\u{300}'..='\u{36f}' | '\u{200b}'..='\u{200f}' | '\u{fe00}'..='\u{fe0f}' => 0,

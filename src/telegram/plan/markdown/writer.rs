@@ -1,7 +1,8 @@
-//! The walk over Markdown's events that writes the text and notes which bytes of it are formatted how. Blank lines
-//! and line breaks are taken from the source, so text that is not Markdown comes out as it went in.
+//! Writes Markdown's events as text and notes which bytes are formatted how. Blank lines and line breaks are taken
+//! from the source, so text that is not Markdown stays as it is.
 
-use super::{Span, linkable, table::Table};
+use super::{linkable, table::Table};
+use crate::telegram::plan::formatted::Span;
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, LinkType, Tag, TagEnd};
 use std::ops::Range;
 use teloxide::types::MessageEntityKind as Kind;
@@ -9,27 +10,27 @@ use teloxide::types::MessageEntityKind as Kind;
 const RULE: &str = "———";
 const INDENT: &str = "  ";
 
-pub(super) fn walk<'a>(
+pub(super) fn write<'a>(
     source: &'a str,
     events: impl Iterator<Item = (Event<'a>, Range<usize>)>,
 ) -> (String, Vec<Span>) {
-    let mut page = Page { source, ..Page::default() };
+    let mut writer = Writer { source, ..Writer::default() };
     for (event, range) in events {
-        page.event(event, range);
+        writer.event(event, range);
     }
     let code: Vec<Range<usize>> =
-        page.spans.iter().filter(|(_, kind)| is_code(kind)).map(|s| s.0.clone()).collect();
-    // Noted as they closed, inner first; wanted outer first.
-    let spans = page.spans.into_iter().rev().flat_map(|span| around_code(span, &code)).collect();
-    (page.text, spans)
+        writer.spans.iter().filter(|(_, kind)| is_code(kind)).map(|s| s.0.clone()).collect();
+    // Spans were noted when they closed, inner first. Entities go outer first.
+    let spans = writer.spans.into_iter().rev().flat_map(|span| around_code(span, &code)).collect();
+    (writer.text, spans)
 }
 
-/// What is open at this point of the source.
+/// A construct of the source that has started and not ended.
 enum Open<'a> {
     Style(Kind, usize),
-    /// Nothing of its own: it is within the same style already.
+    /// A style inside the same style: needs no entity of its own.
     Nothing,
-    /// Delimiters that only look like Markdown, shown again at the end.
+    /// Delimiters that only look like Markdown, written again at the end.
     Literal(&'a str),
     Link {
         start: usize,
@@ -49,7 +50,7 @@ struct List {
 }
 
 #[derive(Default)]
-struct Page<'a> {
+struct Writer<'a> {
     source: &'a str,
     text: String,
     spans: Vec<Span>,
@@ -58,15 +59,15 @@ struct Page<'a> {
     quotes: usize,
     table: Option<Table>,
     cell: (usize, usize),
-    /// Where in the source the last thing written ended.
+    /// The end of what was written last, as an offset in the source.
     written_to: usize,
     needs_break: bool,
-    /// A list marker or a quote's edge was just written: its first block goes right there.
+    /// A list marker or the start of a quote was just written: the first block follows on the same line.
     after_marker: bool,
     at_line_start: bool,
 }
 
-impl<'a> Page<'a> {
+impl<'a> Writer<'a> {
     fn event(&mut self, event: Event<'a>, range: Range<usize>) {
         match event {
             Event::Start(tag) => self.start(tag, range),
@@ -92,7 +93,7 @@ impl<'a> Page<'a> {
                 self.text.push_str(RULE);
                 self.end_block(&range);
             }
-            // Off in our options; their source is their text.
+            // Turned off in `options`: their source is their text.
             Event::FootnoteReference(_)
             | Event::TaskListMarker(_)
             | Event::InlineMath(_)
@@ -198,7 +199,7 @@ impl<'a> Page<'a> {
         self.end_block(&range);
     }
 
-    /// Begins a block: the blank lines the author left before it, then the list's indentation.
+    /// Begins a block: writes the blank lines of the source before it, then the indentation of the list.
     fn block(&mut self, at: usize) {
         let is_new_line = !self.after_marker;
         self.block_unindented(at);
@@ -208,7 +209,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Code and tables start at the edge even in a list: their lines must line up.
+    /// Begins a block without indentation. Code and tables need it even in a list, because their lines must line up.
     fn block_unindented(&mut self, at: usize) {
         if !self.after_marker && !self.text.is_empty() {
             let gap = self.source.get(self.written_to..at).unwrap_or_default();
@@ -226,7 +227,7 @@ impl<'a> Page<'a> {
         self.needs_break = true;
     }
 
-    /// Writes text within a line and says where in the page it begins.
+    /// Writes text within a line. Returns the offset at which it begins.
     fn inline(&mut self, text: &str, range: &Range<usize>) -> usize {
         if self.needs_break && self.table.is_none() {
             self.block(range.start);
@@ -243,7 +244,7 @@ impl<'a> Page<'a> {
         start
     }
 
-    /// Outside lists and quotes a line keeps the indentation it came with.
+    /// Outside lists and quotes a line keeps the indentation of the source.
     fn own_indent(&mut self, at: usize) {
         if self.lists.is_empty() && self.quotes == 0 {
             let before = &self.source[..at];
@@ -264,7 +265,7 @@ impl<'a> Page<'a> {
         let digits = marker.len() - marker.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         match self.lists.last_mut().and_then(|list| list.number.as_mut()) {
             Some((written, shown)) => {
-                // The author's own numbers, but for the habit of numbering every item alike.
+                // Keep the numbers of the source, except when every item has the same number.
                 let number = marker[..digits].parse().unwrap_or(*shown + 1);
                 *shown = if *shown > 0 && number == *written { *shown + 1 } else { number };
                 *written = number;
@@ -329,7 +330,7 @@ impl<'a> Page<'a> {
         self.spans.push((start..self.text.len(), Kind::Pre { language }));
     }
 
-    /// A cell is plain text within its table's block, so its links are spelled out.
+    /// A cell is plain text in the block of its table, so the targets of its links are written out.
     fn end_cell(&mut self) {
         let (text_start, spans_start) = self.cell;
         let mut cell = self.text.split_off(text_start);
@@ -343,7 +344,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Asterisks of arithmetic (`2*3*4`) and single tildes (`5~10`) are no formatting.
+    /// The delimiter, if it is not formatting: asterisks of arithmetic (`2*3*4`) and single tildes (`5~10`).
     fn literal_delimiter(&self, tag: &Tag, range: &Range<usize>) -> Option<&'a str> {
         let inside = &self.source[range.start..];
         if matches!(tag, Tag::Strikethrough) {
@@ -369,7 +370,7 @@ fn is_code(kind: &Kind) -> bool {
     matches!(kind, Kind::Code | Kind::Pre { .. })
 }
 
-/// Telegram allows nothing inside code: a style that spans code is cut into the parts around it.
+/// Telegram allows no entity inside code, so a style that spans code is cut into the parts around it.
 fn around_code((span, kind): Span, code: &[Range<usize>]) -> Vec<Span> {
     if !matches!(kind, Kind::Bold | Kind::Italic | Kind::Strikethrough) {
         return vec![(span, kind)];

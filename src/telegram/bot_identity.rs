@@ -1,7 +1,7 @@
-//! Who the bot is, as Telegram knows it.
+//! The bot's own account, as Telegram knows it.
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Me {
+pub struct BotIdentity {
     pub user_id: u64,
     pub username: String,
 }
