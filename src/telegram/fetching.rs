@@ -4,7 +4,7 @@ use super::{
     Telegram, download,
     filing::{Waiting, find_target},
     messages,
-    parse::Media,
+    parse::TelegramFile,
 };
 use crate::{
     access::Scope,
@@ -30,19 +30,19 @@ pub async fn fetch_all(
     messages: &[Waiting],
     files: &mut Files,
 ) -> Result<(), StoreError> {
-    let mut wanted: Vec<(String, Media)> = Vec::new();
+    let mut wanted: Vec<(String, TelegramFile)> = Vec::new();
     for Waiting { incoming, .. } in messages {
-        wanted.extend(incoming.media.clone().map(|media| (incoming.message_id.clone(), media)));
-        if let Some(target) = incoming.reply.as_ref().filter(|target| target.media.is_some())
+        wanted.extend(incoming.file.clone().map(|file| (incoming.message_id.clone(), file)));
+        if let Some(target) = incoming.reply.as_ref().filter(|target| target.file.is_some())
             && find_target(telegram, scope.conversation(), target).await?.is_none()
         {
-            wanted.extend(target.media.clone().map(|media| (target.message_id.clone(), media)));
+            wanted.extend(target.file.clone().map(|file| (target.message_id.clone(), file)));
         }
     }
     wanted.retain(|(carrier, _)| !files.contains_key(carrier));
     let fetched = stream::iter(wanted)
-        .map(|(carrier, media)| async move {
-            fetch(telegram, scope, &media).await.map(|fetched| (carrier, fetched))
+        .map(|(carrier, file)| async move {
+            fetch(telegram, scope, &file).await.map(|fetched| (carrier, fetched))
         })
         .buffered(DOWNLOADS_AT_ONCE)
         .collect::<Vec<_>>()
@@ -56,24 +56,24 @@ pub async fn fetch_all(
 async fn fetch(
     telegram: &Telegram,
     scope: &Scope,
-    media: &Media,
+    file: &TelegramFile,
 ) -> Result<Result<Attachment, String>, StoreError> {
-    let bytes = media.bytes.unwrap_or_default();
+    let bytes = file.bytes.unwrap_or_default();
     if bytes > download::TELEGRAM_LIMIT {
-        return Ok(Err(messages::too_big_for_telegram(media)));
+        return Ok(Err(messages::too_big_for_telegram(file)));
     }
-    match telegram.attachments.check_room(scope.conversation(), &media.name(), bytes).await {
+    match telegram.attachments.check_room(scope.conversation(), &file.name(), bytes).await {
         Ok(()) => {}
         Err(AttachmentError::Store(error)) => return Err(error),
-        Err(reason) => return Ok(Err(messages::not_kept(media, &reason.to_string()))),
+        Err(reason) => return Ok(Err(messages::not_kept(file, &reason.to_string()))),
     }
     let most = telegram.attachments.limits().max_file_bytes;
-    match download::file(&telegram.bot, &media.file_id, most).await {
-        Ok(bytes) => keep(telegram, scope, media, bytes).await,
-        Err(download::DownloadError::TooBig) => Ok(Err(messages::too_big_for_telegram(media))),
+    match download::file(&telegram.bot, &file.file_id, most).await {
+        Ok(bytes) => keep(telegram, scope, file, bytes).await,
+        Err(download::DownloadError::TooBig) => Ok(Err(messages::too_big_for_telegram(file))),
         Err(error) => {
-            warn!(what = media.what, %error, "a download failed for good");
-            Ok(Err(messages::could_not_download(media)))
+            warn!(kind = file.kind, %error, "a download failed for good");
+            Ok(Err(messages::could_not_download(file)))
         }
     }
 }
@@ -81,13 +81,13 @@ async fn fetch(
 async fn keep(
     telegram: &Telegram,
     scope: &Scope,
-    media: &Media,
+    file: &TelegramFile,
     bytes: Bytes,
 ) -> Result<Result<Attachment, String>, StoreError> {
     let mut wait = Duration::from_millis(200);
     loop {
-        let file = NewFile::from_person(bytes.clone(), media.filename.clone());
-        match telegram.attachments.keep(scope, file).await {
+        let new = NewFile::from_person(bytes.clone(), file.filename.clone());
+        match telegram.attachments.keep(scope, new).await {
             Ok(attachment) => return Ok(Ok(attachment)),
             Err(AttachmentError::Store(error)) => return Err(error),
             // The update is safe in the inbox, so there is time to wait for the object store.
@@ -96,7 +96,7 @@ async fn keep(
                 tokio::time::sleep(wait).await;
                 wait = (wait * 2).min(Duration::from_secs(30));
             }
-            Err(reason) => return Ok(Err(messages::not_kept(media, &reason.to_string()))),
+            Err(reason) => return Ok(Err(messages::not_kept(file, &reason.to_string()))),
         }
     }
 }

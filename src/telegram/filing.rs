@@ -3,7 +3,7 @@
 
 use super::{
     Telegram, fetching, members, messages,
-    parse::{self, Incoming, Pointed},
+    parse::{self, IncomingMessage, ReplyTarget},
     plan,
     route::patiently,
 };
@@ -63,7 +63,7 @@ async fn apologise(telegram: &Telegram, conversation_id: &str, sender_id: &str) 
 /// A message and the inbox row it came in.
 pub struct Waiting {
     inbox_id: i64,
-    pub incoming: Incoming,
+    pub incoming: IncomingMessage,
 }
 
 /// Everything one sender has waiting: messages, and the rows of edits already worked into them.
@@ -154,16 +154,16 @@ async fn read_waiting(
         match parse::parse_update(&raw).map(|parsed| parsed.update.kind) {
             Ok(kind) if members::tells_of_leaving(&kind) => batch.left.push(inbox_id),
             Ok(UpdateKind::Message(message)) => {
-                let incoming = parse::incoming(&message, &telegram.me, &telegram.routes);
+                let incoming = parse::parse_message(&message, &telegram.identity, &telegram.routes);
                 batch.messages.extend(incoming.map(|incoming| Waiting { inbox_id, incoming }));
             }
             Ok(UpdateKind::EditedMessage(message)) => {
                 let id = message.id.0.to_string();
                 match batch.messages.iter_mut().find(|waiting| waiting.incoming.message_id == id) {
                     Some(waiting) => {
-                        let words = parse::words(&message, &telegram.me, &telegram.routes);
-                        waiting.incoming.addressed |= words.commanded.is_some();
-                        waiting.incoming.commanded = words.commanded;
+                        let words = parse::message_text(&message, &telegram.identity, &telegram.routes);
+                        waiting.incoming.addressed |= words.agent.is_some();
+                        waiting.incoming.agent = words.agent;
                         waiting.incoming.text = words.text;
                     }
                     None => {
@@ -196,7 +196,7 @@ pub async fn apply_edit(telegram: &Telegram, message: &teloxide::types::Message)
     let place = Conversation::telegram(message.chat.id.0);
     let shown = message.id.0.to_string();
     let Some(found) = telegram.store.find_message(&place, &shown).await? else { return Ok(false) };
-    let text = parse::words(message, &telegram.me, &telegram.routes).text;
+    let text = parse::message_text(message, &telegram.identity, &telegram.routes).text;
     let content = markers::with_markers(&text, &found.message.attachments);
     let edited = telegram.store.edit_message(&place, &shown, &content).await?;
     telegram.turns.changed(&place);
@@ -228,7 +228,7 @@ async fn compose(
 ) -> Result<Filing, StoreError> {
     let place = scope.conversation();
     let (addressed, inbox_ids) = (batch.is_addressed(), batch.inbox_ids());
-    let commanded = batch.messages.iter().find_map(|waiting| waiting.incoming.commanded.clone());
+    let commanded = batch.messages.iter().find_map(|waiting| waiting.incoming.agent.clone());
     let mut thread_root: Option<Message> = None;
     let mut messages: Vec<FiledMessage> = Vec::new();
     for Waiting { incoming, .. } in batch.messages {
@@ -270,12 +270,12 @@ async fn compose(
     })
 }
 
-fn has(messages: &[FiledMessage], target: &Pointed) -> bool {
+fn has(messages: &[FiledMessage], target: &ReplyTarget) -> bool {
     messages.iter().any(|m| m.message.interface_message_id.as_ref() == Some(&target.message_id))
 }
 
 /// Both are one request already: all that a reply adds is which of its files is meant.
-fn in_same_request(messages: &[FiledMessage], target: &Pointed) -> Option<ReplyTo> {
+fn in_same_request(messages: &[FiledMessage], target: &ReplyTarget) -> Option<ReplyTo> {
     let meant =
         messages.iter().find(|m| m.message.interface_message_id.as_ref() == Some(&target.message_id))?;
     let attachment = meant.attachments.first()?.attachment_id;
@@ -297,7 +297,12 @@ fn blank(scope: &Scope, role: Role, content: String) -> NewMessage {
     NewMessage::new(scope.conversation().clone(), SessionId(uuid::Uuid::nil()), role, content)
 }
 
-fn filed(scope: &Scope, incoming: Incoming, reply: Option<ReplyTo>, files: &mut Files) -> FiledMessage {
+fn filed(
+    scope: &Scope,
+    incoming: IncomingMessage,
+    reply: Option<ReplyTo>,
+    files: &mut Files,
+) -> FiledMessage {
     let (attachments, note) = match files.remove(&incoming.message_id) {
         Some(Ok(attachment)) => (vec![attachment], None),
         Some(Err(note)) => (Vec::new(), Some(note)),
@@ -324,10 +329,10 @@ fn filed(scope: &Scope, incoming: Incoming, reply: Option<ReplyTo>, files: &mut 
 async fn file_never_seen(
     telegram: &Telegram,
     scope: &Scope,
-    target: &Pointed,
+    target: &ReplyTarget,
     attachment: Attachment,
 ) -> Result<(), StoreError> {
-    let (role, content) = match target.from_me {
+    let (role, content) = match target.from_bot {
         true => (Role::Assistant, target.text.clone()),
         false => (Role::User, markers::with_markers(&target.text, &[attachment.attachment_id])),
     };
@@ -356,11 +361,11 @@ async fn file_never_seen(
 pub async fn find_target(
     telegram: &Telegram,
     place: &Conversation,
-    target: &Pointed,
+    target: &ReplyTarget,
 ) -> Result<Option<Found>, StoreError> {
     for _ in 0..WRITE_BACK_LOOKS {
         let found = telegram.store.find_message(place, &target.message_id).await?;
-        if found.is_some() || !target.from_me {
+        if found.is_some() || !target.from_bot {
             return Ok(found);
         }
         if !is_on_its_way(telegram, place, target).await? {
@@ -376,7 +381,7 @@ pub async fn find_target(
 async fn is_on_its_way(
     telegram: &Telegram,
     place: &Conversation,
-    target: &Pointed,
+    target: &ReplyTarget,
 ) -> Result<bool, StoreError> {
     Ok(telegram.store.is_sending(place).await?
         || telegram.store.draft_shown_as(place, &target.message_id).await?.is_some())
@@ -386,7 +391,7 @@ async fn is_on_its_way(
 async fn root_of_draft(
     telegram: &Telegram,
     place: &Conversation,
-    target: &Pointed,
+    target: &ReplyTarget,
 ) -> Result<Option<Message>, StoreError> {
     let Some(draft) = telegram.store.draft_shown_as(place, &target.message_id).await? else {
         return Ok(None);
@@ -399,7 +404,7 @@ async fn root_of_draft(
 async fn resolve(
     telegram: &Telegram,
     place: &Conversation,
-    target: &Pointed,
+    target: &ReplyTarget,
 ) -> Result<(ReplyTo, Option<Message>), StoreError> {
     let quote = target.quote.clone();
     Ok(match find_target(telegram, place, target).await? {

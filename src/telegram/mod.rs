@@ -54,7 +54,7 @@ const ON_THE_WIRE: u32 = 1000;
 /// What everything in this room shares.
 pub struct Telegram {
     bot: Bot,
-    me: BotIdentity,
+    identity: BotIdentity,
     store: Store,
     attachments: Attachments,
     access: Arc<Access>,
@@ -157,7 +157,7 @@ pub async fn connect(bot: Bot, parts: Parts) -> Result<Connected, ConnectError> 
     info!(username = me.username, "connected to Telegram");
     let telegram = Arc::new(Telegram {
         bot,
-        me,
+        identity: me,
         store: parts.store,
         attachments: parts.attachments,
         access: parts.access,
@@ -188,7 +188,7 @@ pub struct Connected {
 
 impl Connected {
     pub fn me(&self) -> &BotIdentity {
-        &self.telegram.me
+        &self.telegram.identity
     }
 
     pub fn pairing_code(&self) -> Option<String> {

@@ -123,7 +123,7 @@ pub async fn dispatch(telegram: Arc<Telegram>, bot: CacheMe<Bot>, rows: mpsc::Re
 
 fn schema() -> UpdateHandler<Infallible> {
     let commands = dptree::filter_map(|telegram: Arc<Telegram>, message: Message| {
-        Command::parse(message.text()?, &telegram.me.username).ok()
+        Command::parse(message.text()?, &telegram.identity.username).ok()
     })
     .endpoint(
         |telegram: Arc<Telegram>, update: Update, message: Message, command: Command| async move {
@@ -199,7 +199,7 @@ fn inbox_id(id: UpdateId) -> i64 {
 }
 
 async fn park(telegram: &Telegram, id: UpdateId, message: &Message) -> Result<(), StoreError> {
-    let Some(incoming) = parse::incoming(message, &telegram.me, &telegram.routes) else {
+    let Some(incoming) = parse::parse_message(message, &telegram.identity, &telegram.routes) else {
         return members::note_message(telegram, inbox_id(id), message).await;
     };
     let parked = Parked {
@@ -341,7 +341,7 @@ mod tests {
         let access = Arc::new(crate::access::Access::open(store.clone(), [], true).await.unwrap());
         Telegram {
             bot: crate::telegram::bot(&"1:nobody".to_owned().into(), &api).unwrap(),
-            me: BotIdentity { user_id: 1, username: "nobody".into() },
+            identity: BotIdentity { user_id: 1, username: "nobody".into() },
             attachments: Attachments::new(store.clone(), Objects::open("memory://").unwrap(), limits),
             logins: Arc::new(crate::access::Logins::new(
                 store.clone(),

@@ -4,7 +4,7 @@ mod usage;
 
 pub use usage::{Spending, usage};
 
-use super::parse::Media;
+use super::parse::TelegramFile;
 use crate::{access::PageAccess, agent::Routes, attachments::size};
 
 const EXAMPLE: &str = "Send me a photo, then reply to it, for example:\n\
@@ -100,24 +100,24 @@ pub fn wrong_code() -> String {
 }
 
 /// The file is larger than a bot may download.
-pub fn too_big_for_telegram(media: &Media) -> String {
-    let name = media.name();
-    let large = media.bytes.map_or("too large".into(), size);
+pub fn too_big_for_telegram(file: &TelegramFile) -> String {
+    let name = file.name();
+    let large = file.bytes.map_or("too large".into(), size);
     format!(
         "I couldn't fetch {name}: it is {large}, and Telegram lets bots download files up to 20 MB. \
          Send a picture as a photo instead of a file, or a smaller or compressed version."
     )
 }
 
-pub fn could_not_download(media: &Media) -> String {
-    let name = media.name();
+pub fn could_not_download(file: &TelegramFile) -> String {
+    let name = file.name();
     format!("I couldn't fetch {name} from Telegram. Please send it again.")
 }
 
 /// The file was refused; `reason` becomes a full sentence.
-pub fn not_kept(media: &Media, reason: &str) -> String {
+pub fn not_kept(file: &TelegramFile, reason: &str) -> String {
     let end = if reason.ends_with(['.', '!']) { "" } else { "." };
-    if media.filename.as_ref().is_some_and(|name| reason.starts_with(name)) {
+    if file.filename.as_ref().is_some_and(|name| reason.starts_with(name)) {
         return format!("{reason}{end}");
     }
     let mut reason = reason.chars();

@@ -1,0 +1,52 @@
+//! Mentions of the bot: whether a message has one, and its text without one.
+
+use crate::telegram::bot_identity::BotIdentity;
+use teloxide::types::{Message, MessageEntityKind, MessageEntityRef};
+
+/// Whether an entity of the message names the bot.
+pub fn has_mention(message: &Message, identity: &BotIdentity) -> bool {
+    let entities = message.parse_entities().or_else(|| message.parse_caption_entities()).unwrap_or_default();
+    entities.iter().any(|entity: &MessageEntityRef<'_>| match entity.kind() {
+        MessageEntityKind::Mention => entity.text().eq_ignore_ascii_case(&format!("@{}", identity.username)),
+        MessageEntityKind::TextMention { user } => user.id.0 == identity.user_id,
+        MessageEntityKind::BotCommand => {
+            let suffix = format!("@{}", identity.username.to_ascii_lowercase());
+            entity.text().to_ascii_lowercase().ends_with(&suffix)
+        }
+        _ => false,
+    })
+}
+
+/// Removes a mention at either end: “@bot crop it” and “crop it @bot” both become “crop it”.
+pub fn without_mention(text: &str, identity: &BotIdentity) -> String {
+    let name = format!("@{}", identity.username);
+    let trimmed = text.trim();
+    let starts = trimmed.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(&name));
+    if starts && !trimmed[name.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_') {
+        return trimmed[name.len()..].trim_start_matches([',', ':', ' ', '\n']).to_owned();
+    }
+    let tail = trimmed.len().checked_sub(name.len()).filter(|&at| trimmed.is_char_boundary(at));
+    match tail {
+        Some(at) if trimmed[at..].eq_ignore_ascii_case(&name) && trimmed[..at].ends_with([' ', '\n']) => {
+            trimmed[..at].trim_end_matches([',', ' ', '\n']).to_owned()
+        }
+        _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mention_at_either_end_is_removed() {
+        let identity = BotIdentity { user_id: 1, username: "PhotoBot".into() };
+        for text in ["@photobot crop it", "@PhotoBot, crop it", "crop it @photobot", "crop it, @PHOTOBOT"] {
+            assert_eq!(without_mention(text, &identity), "crop it", "{text}");
+        }
+        for text in ["@photobots crop it", "mail x@photobot", "ask @photobot to crop it"] {
+            assert_eq!(without_mention(text, &identity), text);
+        }
+        assert_eq!(without_mention("@photobot", &identity), "");
+    }
+}
