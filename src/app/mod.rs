@@ -69,7 +69,7 @@ impl Running {
     /// Waits until Telegram is connected. Returns the bot's name and, if the bot has no owner yet, the pairing code.
     pub async fn telegram(&mut self) -> Option<(String, Option<String>)> {
         let connected = self.telegram.wait_for(Option::is_some).await.ok()?;
-        connected.as_ref().map(|c| (c.me().username.clone(), c.pairing_code()))
+        connected.as_ref().map(|c| (c.identity().username.clone(), c.pairing_code()))
     }
 }
 
@@ -149,7 +149,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
             attachments,
             turns,
             budgets,
-            timing: config.telegram.batch,
+            batch: config.telegram.batch,
             pacing: config.telegram.pacing,
             drafts: config.telegram.drafts,
             routes,
@@ -369,7 +369,7 @@ async fn serve_telegram(ready: Connected, failures: TaskFailures) {
     let connected = ready.clone();
     tasks.keep_running("drafts", move || connected.clone().show_drafts());
     let connected = ready.clone();
-    tasks.keep_running("batch", move || connected.clone().batch());
+    tasks.keep_running("file_batches", move || connected.clone().file_batches());
     tasks.keep_running("receive", move || ready.clone().receive());
     tasks.join().await;
 }

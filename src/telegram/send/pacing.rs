@@ -1,5 +1,5 @@
-//! How fast we may send: a token bucket per chat, and what Telegram counts per group and overall. Pure; the
-//! sender waits.
+//! Pacing: how long to wait before a send, so that Telegram's limits per chat, per group and overall are kept. Pure: the
+//! caller waits.
 
 use crate::config::PacingSettings;
 use std::{
@@ -7,18 +7,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Buckets that were full for this long are forgotten.
-const FORGET_AFTER: Duration = Duration::from_secs(600);
+/// The state of a chat without sends for this long is dropped.
+const CHAT_RETENTION: Duration = Duration::from_secs(600);
 
+/// Allows `capacity` items at once and `per_second` items in the long run.
 #[derive(Debug, Clone)]
-struct Bucket {
+struct TokenBucket {
     capacity: f64,
     per_second: f64,
     tokens: f64,
     at: Instant,
 }
 
-impl Bucket {
+impl TokenBucket {
     fn new(capacity: f64, per_second: f64, now: Instant) -> Self {
         Self { capacity, per_second, tokens: capacity, at: now }
     }
@@ -29,89 +30,90 @@ impl Bucket {
         self.at = self.at.max(now);
     }
 
-    /// How long until `items` may go. More than the bucket holds goes once it is full, on credit.
+    /// How long until `items` may be sent. More than the capacity is sent once the bucket is full, and leaves a debt.
     fn wait(&self, items: f64) -> Duration {
         let missing = items.min(self.capacity) - self.tokens;
         Duration::from_secs_f64((missing / self.per_second).max(0.0))
     }
 }
 
-/// At most so many in any span of time: a bucket of that size would let twice as many through at first.
+/// Allows at most `max_items` in any span of time. A token bucket of that size would allow twice as many at first.
 #[derive(Debug, Clone)]
-struct Window {
-    most: i64,
+struct SlidingWindow {
+    max_items: i64,
     span: Duration,
     booked: Vec<(Instant, i64)>,
 }
 
-impl Window {
+impl SlidingWindow {
     fn new(rate: f64, span: Duration) -> Self {
-        // Less than one in a span is one in a longer span.
+        // Less than one item in a span is one item in a longer span.
         let span = span.div_f64(rate.clamp(0.001, 1.0));
-        Self { most: (rate as i64).max(1), span, booked: Vec::new() }
+        Self { max_items: (rate as i64).max(1), span, booked: Vec::new() }
     }
 
-    /// The first moment from `from` on at which `items` may go. More than the window takes goes alone.
+    /// The first moment from `from` on at which `items` may be sent. More than the window allows are sent alone.
     fn earliest(&self, from: Instant, items: i64) -> Instant {
         let later = self.booked.iter().map(|(at, _)| *at + self.span).filter(|at| *at > from);
         let mut moments: Vec<Instant> = later.chain([from]).collect();
         moments.sort();
-        moments.into_iter().find(|at| self.fits(*at, items.min(self.most))).unwrap_or(from)
+        moments.into_iter().find(|at| self.fits(*at, items.min(self.max_items))).unwrap_or(from)
     }
 
-    /// Every span that would hold it ends with it or with something booked for later.
+    /// Checks every span that contains `at`. Such a span ends at `at` or at a later booking.
     fn fits(&self, at: Instant, items: i64) -> bool {
         let later = self.booked.iter().map(|(end, _)| *end).filter(|end| *end > at && *end < at + self.span);
         later.chain([at]).all(|end| {
             let within =
                 self.booked.iter().filter(|(at, _)| *at <= end && end.duration_since(*at) < self.span);
-            within.map(|(_, items)| items).sum::<i64>() + items <= self.most
+            within.map(|(_, items)| items).sum::<i64>() + items <= self.max_items
         })
     }
 
-    /// Whether one more would leave at least half of it for others, now and later.
+    /// Whether less than half of the window is booked.
     fn is_half_free(&self, now: Instant) -> bool {
         let taken = self.booked.iter().filter(|(at, _)| now.saturating_duration_since(*at) < self.span);
-        taken.map(|(_, items)| items).sum::<i64>() < self.most / 2
+        taken.map(|(_, items)| items).sum::<i64>() < self.max_items / 2
     }
 
     fn book(&mut self, at: Instant, items: i64, now: Instant) {
         self.booked.retain(|(at, _)| now.saturating_duration_since(*at) < self.span);
-        self.booked.push((at, items.min(self.most)));
+        self.booked.push((at, items.min(self.max_items)));
     }
 }
 
-struct Chat {
-    bucket: Bucket,
-    /// Groups have a limit of their own.
-    group: Option<Window>,
-    /// Telegram wants to hear nothing before then.
-    silent_until: Option<Instant>,
+struct ChatPace {
+    bucket: TokenBucket,
+    /// Groups have an additional limit.
+    group: Option<SlidingWindow>,
+    /// After a 429: nothing is sent before this moment.
+    held_until: Option<Instant>,
 }
 
-impl Chat {
-    fn is_silent(&self, now: Instant) -> bool {
-        self.silent_until.is_some_and(|until| until > now)
+impl ChatPace {
+    fn is_held(&self, now: Instant) -> bool {
+        self.held_until.is_some_and(|until| until > now)
     }
 }
 
+/// The pace of all chats of this process.
 pub struct Pacer {
-    rules: PacingSettings,
-    overall: Window,
-    chats: HashMap<String, Chat>,
+    settings: PacingSettings,
+    overall: SlidingWindow,
+    chats: HashMap<String, ChatPace>,
 }
 
 impl Pacer {
-    pub fn new(rules: PacingSettings) -> Self {
-        let overall = Window::new(rules.overall_per_second, Duration::from_secs(1));
-        Self { rules, overall, chats: HashMap::new() }
+    pub fn new(settings: PacingSettings) -> Self {
+        let overall = SlidingWindow::new(settings.overall_per_second, Duration::from_secs(1));
+        Self { settings, overall, chats: HashMap::new() }
     }
 
-    /// Books `items` messages to a chat and says how long to wait before they may leave.
+    /// Books `items` messages to a chat. Returns how long to wait before they may be sent.
     pub fn book(&mut self, chat_id: &str, items: i64, now: Instant) -> Duration {
         let (chat, overall) = self.chat(chat_id, now);
         let mut at = now + chat.bucket.wait(items as f64);
-        at = at.max(chat.silent_until.unwrap_or(at));
+        at = at.max(chat.held_until.unwrap_or(at));
         if let Some(group) = &chat.group {
             at = group.earliest(at, items);
         }
@@ -123,13 +125,13 @@ impl Pacer {
         at - now
     }
 
-    /// Books one message that is only a courtesy and leaves at once or not at all: what must be said never waits for
-    /// it, so there must be room for another after it.
+    /// Books one optional message, which is sent now or not at all. True only if room for another message is left, so that
+    /// required sends never wait for optional ones.
     pub fn try_book(&mut self, chat_id: &str, now: Instant) -> bool {
         let (chat, overall) = self.chat(chat_id, now);
         let room =
             chat.bucket.tokens >= 2.0 && chat.group.iter().chain([&*overall]).all(|w| w.is_half_free(now));
-        if chat.is_silent(now) || !room {
+        if chat.is_held(now) || !room {
             return false;
         }
         chat.bucket.tokens -= 1.0;
@@ -139,26 +141,27 @@ impl Pacer {
         true
     }
 
-    /// Telegram was told too much in this chat: nothing leaves for it before then.
-    pub fn silence(&mut self, chat_id: &str, until: Instant, now: Instant) {
+    /// After a 429 in this chat: nothing is sent to it before `until`.
+    pub fn hold(&mut self, chat_id: &str, until: Instant, now: Instant) {
         let (chat, _) = self.chat(chat_id, now);
-        chat.silent_until = Some(until.max(chat.silent_until.unwrap_or(until)));
+        chat.held_until = Some(until.max(chat.held_until.unwrap_or(until)));
     }
 
-    pub fn is_silent(&self, chat_id: &str, now: Instant) -> bool {
-        self.chats.get(chat_id).is_some_and(|chat| chat.is_silent(now))
+    pub fn is_held(&self, chat_id: &str, now: Instant) -> bool {
+        self.chats.get(chat_id).is_some_and(|chat| chat.is_held(now))
     }
 
-    /// A chat as it stands now, and what all chats share.
-    fn chat(&mut self, chat_id: &str, now: Instant) -> (&mut Chat, &mut Window) {
+    /// The state of a chat at `now`, and the window that all chats share.
+    fn chat(&mut self, chat_id: &str, now: Instant) -> (&mut ChatPace, &mut SlidingWindow) {
         self.chats.retain(|_, chat| {
-            chat.is_silent(now) || now.saturating_duration_since(chat.bucket.at) < FORGET_AFTER
+            chat.is_held(now) || now.saturating_duration_since(chat.bucket.at) < CHAT_RETENTION
         });
-        let rules = self.rules;
-        let chat = self.chats.entry(chat_id.to_owned()).or_insert_with(|| Chat {
-            bucket: Bucket::new(f64::from(rules.per_chat_burst), rules.per_chat_per_second, now),
-            group: is_group(chat_id).then(|| Window::new(rules.group_per_minute, Duration::from_secs(60))),
-            silent_until: None,
+        let settings = self.settings;
+        let chat = self.chats.entry(chat_id.to_owned()).or_insert_with(|| ChatPace {
+            bucket: TokenBucket::new(f64::from(settings.per_chat_burst), settings.per_chat_per_second, now),
+            group: is_group(chat_id)
+                .then(|| SlidingWindow::new(settings.group_per_minute, Duration::from_secs(60))),
+            held_until: None,
         });
         chat.bucket.refill(now);
         (chat, &mut self.overall)
@@ -174,7 +177,7 @@ pub fn is_group(chat_id: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn rules() -> PacingSettings {
+    fn settings() -> PacingSettings {
         PacingSettings {
             per_chat_per_second: 1.0,
             per_chat_burst: 5,
@@ -184,26 +187,26 @@ mod tests {
     }
 
     #[test]
-    fn a_short_burst_goes_at_once_and_then_one_a_second() {
+    fn a_short_burst_is_sent_at_once_and_then_one_a_second() {
         let now = Instant::now();
-        let mut pacer = Pacer::new(rules());
+        let mut pacer = Pacer::new(settings());
         let waits: Vec<u64> = (0..8).map(|_| pacer.book("1", 1, now).as_secs()).collect();
         assert_eq!(waits, [0, 0, 0, 0, 0, 1, 2, 3]);
         assert_eq!(pacer.book("2", 1, now), Duration::ZERO, "another chat does not wait");
     }
 
     #[test]
-    fn an_album_counts_each_item() {
+    fn an_album_counts_as_its_items() {
         let now = Instant::now();
-        let mut pacer = Pacer::new(rules());
+        let mut pacer = Pacer::new(settings());
         assert_eq!(pacer.book("1", 10, now), Duration::ZERO);
         assert_eq!(pacer.book("1", 1, now).as_secs(), 6);
     }
 
     #[test]
-    fn a_group_gets_twenty_in_any_minute() {
+    fn a_group_gets_at_most_twenty_items_in_any_minute() {
         let mut now = Instant::now();
-        let mut pacer = Pacer::new(PacingSettings { per_chat_per_second: 100.0, ..rules() });
+        let mut pacer = Pacer::new(PacingSettings { per_chat_per_second: 100.0, ..settings() });
         let mut sent = Vec::new();
         for items in [3, 1, 10, 1, 2, 5].into_iter().cycle().take(40) {
             now += pacer.book("-5", items, now);
@@ -212,13 +215,13 @@ mod tests {
             assert!(minute.map(|(_, items)| items).sum::<i64>() <= 20);
         }
         let took = now.duration_since(sent[0].0);
-        assert!(took < Duration::from_secs(12 * 60), "and no fewer than it may, took {took:?}");
+        assert!(took < Duration::from_secs(12 * 60), "no slower than needed; took {took:?}");
     }
 
     #[test]
-    fn a_chat_that_waits_for_its_turn_does_not_hold_up_the_others() {
+    fn a_waiting_chat_does_not_delay_others() {
         let now = Instant::now();
-        let mut pacer = Pacer::new(PacingSettings { overall_per_second: 2.0, ..rules() });
+        let mut pacer = Pacer::new(PacingSettings { overall_per_second: 2.0, ..settings() });
         for _ in 0..5 {
             pacer.book("1", 10, now);
         }
@@ -227,43 +230,43 @@ mod tests {
     }
 
     #[test]
-    fn a_courtesy_goes_at_once_or_not_at_all_and_leaves_room() {
+    fn an_optional_message_is_sent_now_or_not_at_all_and_leaves_room() {
         let now = Instant::now();
-        let mut pacer = Pacer::new(rules());
+        let mut pacer = Pacer::new(settings());
         let booked = (0..10).filter(|_| pacer.try_book("1", now)).count();
-        assert_eq!(booked, 4, "of five that may go at once");
-        assert_eq!(pacer.book("1", 1, now), Duration::ZERO, "what must be said goes at once");
+        assert_eq!(booked, 4, "of a burst of five");
+        assert_eq!(pacer.book("1", 1, now), Duration::ZERO, "a required send does not wait");
         assert!(!pacer.try_book("1", now));
         assert!(pacer.try_book("1", now + Duration::from_secs(2)));
     }
 
     #[test]
-    fn courtesies_take_at_most_half_of_what_a_group_and_all_together_get() {
+    fn optional_messages_take_at_most_half_of_the_limits() {
         let now = Instant::now();
-        let mut pacer = Pacer::new(PacingSettings { per_chat_burst: 100, ..rules() });
+        let mut pacer = Pacer::new(PacingSettings { per_chat_burst: 100, ..settings() });
         assert_eq!((0..30).filter(|_| pacer.try_book("-5", now)).count(), 10);
-        assert_eq!(pacer.book("-5", 10, now), Duration::ZERO, "an album still goes at once");
-        let mut pacer = Pacer::new(rules());
+        assert_eq!(pacer.book("-5", 10, now), Duration::ZERO, "an album does not wait");
+        let mut pacer = Pacer::new(settings());
         assert_eq!((0..60).filter(|chat| pacer.try_book(&chat.to_string(), now)).count(), 15);
     }
 
     #[test]
-    fn a_silenced_chat_gets_nothing_until_it_is_over_and_the_others_do_not_mind() {
+    fn a_held_chat_gets_nothing_until_then_and_others_are_not_held() {
         let now = Instant::now();
-        let mut pacer = Pacer::new(rules());
-        pacer.silence("1", now + Duration::from_secs(30), now);
-        pacer.silence("1", now + Duration::from_secs(5), now);
+        let mut pacer = Pacer::new(settings());
+        pacer.hold("1", now + Duration::from_secs(30), now);
+        pacer.hold("1", now + Duration::from_secs(5), now);
         assert!(!pacer.try_book("1", now + Duration::from_secs(29)));
-        assert!(pacer.is_silent("1", now) && !pacer.is_silent("2", now));
+        assert!(pacer.is_held("1", now) && !pacer.is_held("2", now));
         assert_eq!(pacer.book("1", 1, now).as_secs(), 30);
         assert!(pacer.try_book("2", now));
         assert!(pacer.try_book("1", now + Duration::from_secs(31)));
     }
 
     #[test]
-    fn less_than_one_a_second_is_possible() {
+    fn a_rate_below_one_per_second_works() {
         let now = Instant::now();
-        let mut pacer = Pacer::new(PacingSettings { overall_per_second: 0.5, ..rules() });
+        let mut pacer = Pacer::new(PacingSettings { overall_per_second: 0.5, ..settings() });
         let waits: Vec<u64> = (0..3).map(|chat| pacer.book(&chat.to_string(), 1, now).as_secs()).collect();
         assert_eq!(waits, [0, 2, 4]);
     }
@@ -271,7 +274,7 @@ mod tests {
     #[test]
     fn all_chats_together_stay_under_the_overall_rate() {
         let now = Instant::now();
-        let mut pacer = Pacer::new(rules());
+        let mut pacer = Pacer::new(settings());
         let late = (0..60).filter(|chat| pacer.book(&chat.to_string(), 1, now) > Duration::ZERO).count();
         assert_eq!(late, 30);
     }

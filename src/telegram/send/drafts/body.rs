@@ -1,12 +1,12 @@
-//! What a draft says: the text so far, and below it what is being done. Pure.
+//! The text of a draft: the answer so far, and below it the running tool. Pure.
 
 use crate::telegram::plan::{Formatted, MAX_TEXT_UNITS, render, split, units};
 use teloxide::types::MessageEntity;
 
-/// There is more to come.
+/// Ends a text that is not complete.
 const MORE: &str = " …";
 
-/// None if there is nothing to show. Always one message, however long the text is by now.
+/// `None` if there is nothing to show. Fits into one message, however long the text is.
 pub fn body(text: &str, doing: Option<&str>) -> Option<Formatted> {
     let below = doing.map_or(0, |doing| units(doing) + 2);
     let room = MAX_TEXT_UNITS.saturating_sub(below + units(MORE));
@@ -30,12 +30,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn text(said: &str, doing: Option<&str>) -> String {
-        body(said, doing).map(|body| body.text).unwrap_or_default()
+    fn text(answer: &str, doing: Option<&str>) -> String {
+        body(answer, doing).map(|body| body.text).unwrap_or_default()
     }
 
     #[test]
-    fn text_goes_on_and_work_stands_below_it_in_italics() {
+    fn the_running_tool_stands_below_the_text_in_italics() {
         assert_eq!(text("A pelican", None), "A pelican …");
         assert_eq!(text("", Some("cropping 3 photos…")), "cropping 3 photos…");
         let both = body("A 😀 **pelican**", Some("cropping…")).unwrap();
@@ -44,13 +44,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_not_shown() {
+    fn a_blank_draft_is_not_shown() {
         assert_eq!(body("", None), None);
         assert_eq!(body(" \n\u{200b}", None), None);
     }
 
     #[test]
-    fn a_long_text_is_shown_from_its_start_and_goes_on() {
+    fn a_long_text_is_cut_at_the_end() {
         let long = "pelican ".repeat(2000);
         for doing in [None, Some("cropping 3 photos…")] {
             let body = body(&long, doing).unwrap();
@@ -61,8 +61,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_always_fits(said in "\\PC{0,40}", times in 0usize..300, doing in proptest::option::of("[a-z ]{1,60}…")) {
-            if let Some(body) = body(&said.repeat(times), doing.as_deref()) {
+        fn a_draft_always_fits_into_one_message(answer in "\\PC{0,40}", times in 0usize..300, doing in proptest::option::of("[a-z ]{1,60}…")) {
+            if let Some(body) = body(&answer.repeat(times), doing.as_deref()) {
                 prop_assert!(body.units() <= MAX_TEXT_UNITS);
                 for entity in &body.entities {
                     prop_assert!(entity.offset + entity.length <= body.units());

@@ -1,0 +1,104 @@
+//! Downloads the files of a batch: checks the limits, fetches each file from Telegram and stores it. A file that is
+//! refused or cannot be fetched becomes a sentence for the person.
+
+mod request;
+
+use super::{replies::find_target, waiting::WaitingMessage};
+use crate::{
+    access::Scope,
+    attachments::{AttachmentError, NewFile},
+    domain::Attachment,
+    retry,
+    store::StoreError,
+    telegram::{Telegram, messages, parse::TelegramFile},
+};
+use backon::Retryable as _;
+use bytes::Bytes;
+use futures::{StreamExt as _, stream};
+use request::DownloadError;
+use std::{collections::HashMap, time::Duration};
+use tracing::warn;
+
+/// Files of one batch that are downloaded at a time.
+const MAX_CONCURRENT_DOWNLOADS: usize = 4;
+const FIRST_STORE_WAIT: Duration = Duration::from_millis(200);
+const MAX_STORE_WAIT: Duration = Duration::from_secs(30);
+
+/// The stored file, or the sentence that tells the person why there is none.
+type Download = Result<Attachment, String>;
+
+/// By the id of the message that carries the file.
+pub type Downloads = HashMap<String, Download>;
+
+/// Downloads every file that is not in `downloads` yet, also those of reply targets that the history does not have.
+pub async fn download_all(
+    telegram: &Telegram,
+    scope: &Scope,
+    messages: &[WaitingMessage],
+    downloads: &mut Downloads,
+) -> Result<(), StoreError> {
+    let mut wanted: Vec<(String, TelegramFile)> = Vec::new();
+    for WaitingMessage { message, .. } in messages {
+        wanted.extend(message.file.clone().map(|file| (message.message_id.clone(), file)));
+        if let Some(target) = message.reply.as_ref().filter(|target| target.file.is_some())
+            && find_target(telegram, scope.conversation(), target).await?.is_none()
+        {
+            wanted.extend(target.file.clone().map(|file| (target.message_id.clone(), file)));
+        }
+    }
+    wanted.retain(|(message_id, _)| !downloads.contains_key(message_id));
+    let results = stream::iter(wanted)
+        .map(|(message_id, file)| async move {
+            download(telegram, scope, &file).await.map(|download| (message_id, download))
+        })
+        .buffered(MAX_CONCURRENT_DOWNLOADS)
+        .collect::<Vec<_>>()
+        .await;
+    for result in results {
+        downloads.extend([result?]);
+    }
+    Ok(())
+}
+
+async fn download(telegram: &Telegram, scope: &Scope, file: &TelegramFile) -> Result<Download, StoreError> {
+    let bytes = file.bytes.unwrap_or_default();
+    if bytes > request::MAX_DOWNLOAD_BYTES {
+        return Ok(Err(messages::too_big_for_telegram(file)));
+    }
+    match telegram.attachments.check_room(scope.conversation(), &file.name(), bytes).await {
+        Ok(()) => {}
+        Err(AttachmentError::Store(error)) => return Err(error),
+        Err(reason) => return Ok(Err(messages::not_kept(file, &reason.to_string()))),
+    }
+    let max_bytes = telegram.attachments.limits().max_file_bytes;
+    match request::download(&telegram.bot, &file.file_id, max_bytes).await {
+        Ok(bytes) => store(telegram, scope, file, bytes).await,
+        Err(DownloadError::TooBig) => Ok(Err(messages::too_big_for_telegram(file))),
+        Err(error) => {
+            warn!(%error, op = "download", kind = file.kind, "download failed; telling the person");
+            Ok(Err(messages::could_not_download(file)))
+        }
+    }
+}
+
+/// Stores the file. Retries for as long as the object store is unavailable: the update is safe in the inbox.
+async fn store(
+    telegram: &Telegram,
+    scope: &Scope,
+    file: &TelegramFile,
+    bytes: Bytes,
+) -> Result<Download, StoreError> {
+    let keep = || {
+        let new = NewFile::from_person(bytes.clone(), file.filename.clone());
+        telegram.attachments.keep(scope, new)
+    };
+    let kept = keep
+        .retry(retry::forever(FIRST_STORE_WAIT, MAX_STORE_WAIT))
+        .when(|error| matches!(error, AttachmentError::Objects(_)))
+        .notify(|error, wait| warn!(%error, op = "store_file", "object store error; retrying in {wait:?}"));
+    match kept.await {
+        Ok(attachment) => Ok(Ok(attachment)),
+        Err(AttachmentError::Store(error)) => Err(error),
+        Err(reason) => Ok(Err(messages::not_kept(file, &reason.to_string()))),
+    }
+}

@@ -1,0 +1,29 @@
+//! Handlers of messages and edits.
+
+use crate::{
+    store::{Parked, StoreError},
+    telegram::{Telegram, batch, file, parse},
+};
+use teloxide::types::Message;
+
+/// Parks a message for its batch. A message without a person's content may be a service message about members.
+pub async fn park_message(telegram: &Telegram, inbox_id: i64, message: &Message) -> Result<(), StoreError> {
+    let Some(incoming) = parse::parse_message(message, &telegram.identity, &telegram.routes) else {
+        return file::note_service_message(telegram, inbox_id, message).await;
+    };
+    let row = Parked {
+        inbox_id,
+        conversation_id: incoming.conversation.id,
+        sender_id: incoming.sender.0,
+        album_id: incoming.album_id,
+    };
+    batch::park(telegram, row).await
+}
+
+/// Changes the stored text of an edited message. The edit of a message that still waits for its batch waits with it.
+pub async fn apply_edit(telegram: &Telegram, inbox_id: i64, edited: &Message) -> Result<(), StoreError> {
+    if file::apply_edit(telegram, edited).await? {
+        return telegram.store.close_update(inbox_id).await;
+    }
+    park_message(telegram, inbox_id, edited).await
+}

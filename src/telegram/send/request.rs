@@ -1,0 +1,116 @@
+//! Builds and makes the Bot API request of a send.
+
+use crate::telegram::{
+    Telegram,
+    plan::{Formatted, SendRequest},
+};
+use teloxide::{
+    RequestError,
+    payloads::{SendDocumentSetters as _, SendMessageSetters as _},
+    requests::Requester as _,
+    types::{
+        ChatAction, ChatId, InputFile, InputMedia, InputMediaDocument, InputMediaPhoto, LinkPreviewOptions,
+        Message, MessageEntity, MessageId, ReplyParameters,
+    },
+};
+use tracing::debug;
+
+/// The parts of a request that the outbox does not hold.
+#[derive(Default)]
+pub struct PreparedSend {
+    pub files: Vec<InputFile>,
+    /// The text with the login link.
+    pub text: String,
+}
+
+/// Replies to this message, or to none if it is gone.
+pub fn reply_parameters(message_id: Option<&str>) -> Option<ReplyParameters> {
+    let id = message_id?.parse().ok()?;
+    Some(ReplyParameters::new(MessageId(id)).allow_sending_without_reply())
+}
+
+pub async fn send(
+    telegram: &Telegram,
+    chat: ChatId,
+    request: &SendRequest,
+    PreparedSend { files, text }: PreparedSend,
+    reply: Option<ReplyParameters>,
+) -> Result<Vec<Message>, RequestError> {
+    let bot = &telegram.bot;
+    if !files.is_empty() {
+        show_upload(telegram, chat, request);
+    }
+    let mut files = files.into_iter();
+    let first = files.next();
+    Ok(match (request, first) {
+        (SendRequest::Text { body }, _) => {
+            let mut request = bot.send_message(chat, &body.text).entities(body.entities.clone());
+            request.reply_parameters = reply;
+            vec![request.await?]
+        }
+        (SendRequest::LoginLink {}, _) => {
+            // A preview would send the link to Telegram's servers, which fetch it.
+            let no_preview = LinkPreviewOptions {
+                is_disabled: true,
+                url: None,
+                prefer_small_media: false,
+                prefer_large_media: false,
+                show_above_text: false,
+            };
+            vec![bot.send_message(chat, text).link_preview_options(no_preview).await?]
+        }
+        (SendRequest::Photo { caption, .. }, Some(file)) => {
+            let mut request = bot.send_photo(chat, file);
+            (request.caption, request.caption_entities) = caption_fields(caption.as_ref());
+            request.reply_parameters = reply;
+            vec![request.await?]
+        }
+        (SendRequest::Document { file: stored, caption }, Some(file)) => {
+            // Telegram plays a GIF that it recognises. Every other file must stay as it is.
+            let plays = stored.mime_type == "image/gif";
+            let mut request = bot.send_document(chat, file).disable_content_type_detection(!plays);
+            (request.caption, request.caption_entities) = caption_fields(caption.as_ref());
+            request.reply_parameters = reply;
+            vec![request.await?]
+        }
+        (SendRequest::MediaGroup { caption, .. } | SendRequest::DocumentGroup { caption, .. }, first) => {
+            let as_photos = matches!(request, SendRequest::MediaGroup { .. });
+            let media = first.into_iter().chain(files).enumerate().map(|(index, file)| {
+                let caption = caption.as_ref().filter(|_| index == 0);
+                if as_photos { photo(file, caption) } else { document(file, caption) }
+            });
+            let mut request = bot.send_media_group(chat, media.collect::<Vec<_>>());
+            request.reply_parameters = reply;
+            request.await?
+        }
+        (SendRequest::Photo { .. } | SendRequest::Document { .. }, None) => Vec::new(),
+    })
+}
+
+/// Shows "sending a photo…" in the chat. Best effort: it does not delay the upload, and a failure is ignored.
+fn show_upload(telegram: &Telegram, chat: ChatId, request: &SendRequest) {
+    let action = match request {
+        SendRequest::Photo { .. } | SendRequest::MediaGroup { .. } => ChatAction::UploadPhoto,
+        _ => ChatAction::UploadDocument,
+    };
+    let request = telegram.bot.send_chat_action(chat, action);
+    tokio::spawn(async move {
+        request.await.map_err(|_| debug!(op = "send_chat_action", chat_id = chat.0, "chat action lost"))
+    });
+}
+
+fn photo(file: InputFile, caption: Option<&Formatted>) -> InputMedia {
+    let mut photo = InputMediaPhoto::new(file);
+    (photo.caption, photo.caption_entities) = caption_fields(caption);
+    InputMedia::Photo(photo)
+}
+
+fn document(file: InputFile, caption: Option<&Formatted>) -> InputMedia {
+    let mut document = InputMediaDocument::new(file);
+    (document.caption, document.caption_entities) = caption_fields(caption);
+    InputMedia::Document(document)
+}
+
+fn caption_fields(caption: Option<&Formatted>) -> (Option<String>, Option<Vec<MessageEntity>>) {
+    caption.map(|formatted| (formatted.text.clone(), formatted.entities.clone())).unzip()
+}
