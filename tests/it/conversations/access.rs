@@ -1,4 +1,4 @@
-//! Who is let in: the owner who pairs, the people on the list, and what strangers get to hear.
+//! Who may use the bot: the owner who pairs, the people on the list, and not strangers.
 
 use crate::harness::{BotUnderTest, ScriptedModel, Settings, World, jpeg, user};
 
@@ -7,7 +7,7 @@ fn private(world: &World) -> Settings {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_sends_the_printed_code_first_is_the_owner_for_good() {
+async fn the_first_person_who_sends_the_printed_code_becomes_the_owner() {
     let world = World::start().await;
     let settings = private(&world);
     let mut bot = BotUnderTest::start(&settings).await;
@@ -43,7 +43,7 @@ async fn whoever_sends_the_printed_code_first_is_the_owner_for_good() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_code_typed_in_small_letters_is_the_code() {
+async fn the_pairing_code_is_case_insensitive() {
     let world = World::start().await;
     let settings = private(&world);
     let mut bot = BotUnderTest::start(&settings).await;
@@ -55,7 +55,7 @@ async fn a_code_typed_in_small_letters_is_the_code() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn people_on_the_list_are_in_and_no_code_is_printed() {
+async fn people_on_the_list_may_use_the_bot_and_no_code_is_printed() {
     let world = World::start().await;
     let settings = private(&world).with("PHOTOTHREAD_TELEGRAM__ALLOWED_USER_IDS", "[1001]");
     let mut bot = BotUnderTest::start(&settings).await;
@@ -67,7 +67,7 @@ async fn people_on_the_list_are_in_and_no_code_is_printed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn strangers_hear_one_polite_line_and_reach_neither_the_model_nor_a_download() {
+async fn strangers_get_one_message_and_cause_neither_a_model_request_nor_a_download() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let settings = private(&world)
@@ -102,7 +102,7 @@ async fn strangers_hear_one_polite_line_and_reach_neither_the_model_nor_a_downlo
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stranger_in_a_group_hears_nothing_until_they_address_the_bot() {
+async fn a_stranger_in_a_group_gets_no_message_until_they_address_the_bot() {
     let world = World::start().await;
     let settings = private(&world).with("PHOTOTHREAD_TELEGRAM__ALLOWED_USER_IDS", "[1001]");
     let bot = BotUnderTest::start(&settings).await;

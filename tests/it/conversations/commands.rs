@@ -1,4 +1,4 @@
-//! The commands, and how the bot's own words and the model's arrive.
+//! The slash commands, and the text of answers: formatting, splitting, order.
 
 use crate::harness::{BotUnderTest, ScriptedModel, Settings, World, attachment_ids, jpeg, user};
 use serde_json::json;
@@ -23,7 +23,7 @@ async fn start_greets_with_an_example_and_help_lists_the_commands() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_example_of_the_greeting_works_word_for_word() {
+async fn every_example_of_the_greeting_works() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;
@@ -55,7 +55,7 @@ async fn the_commands_are_registered_with_telegram() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn new_starts_afresh_and_old_photos_can_still_be_replied_to() {
+async fn new_starts_a_session_and_old_photos_can_still_be_replied_to() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let settings = Settings::new(&world).with_model(&model.base_url());
@@ -84,7 +84,7 @@ async fn new_starts_afresh_and_old_photos_can_still_be_replied_to() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cancel_stops_what_runs_and_the_next_message_works() {
+async fn cancel_stops_the_running_turn_and_the_next_message_is_answered() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let settings = Settings::new(&world).with_model(&model.base_url());
@@ -133,7 +133,7 @@ async fn cancel_stops_only_this_conversation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn markdown_arrives_formatted_and_broken_markdown_arrives_whole() {
+async fn markdown_arrives_formatted_and_malformed_markdown_arrives_as_text() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let settings = Settings::new(&world).with_model(&model.base_url());
@@ -162,7 +162,7 @@ async fn markdown_arrives_formatted_and_broken_markdown_arrives_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_very_long_answer_arrives_whole_and_in_order() {
+async fn a_long_answer_arrives_complete_and_in_order() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let settings = Settings::new(&world).with_model(&model.base_url());
@@ -190,7 +190,7 @@ async fn a_very_long_answer_arrives_whole_and_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cancel_also_stops_what_still_waits_for_its_quiet_time() {
+async fn cancel_drops_a_batch_that_is_not_complete() {
     let world = World::start().await;
     let settings = Settings::new(&world).with("PHOTOTHREAD_TELEGRAM__BATCH__ALBUM_QUIET_MS", "9000");
     let bot = BotUnderTest::start(&settings).await;

@@ -1,4 +1,4 @@
-//! Several edits in one message: one answer, one file, and every step in between still there.
+//! Several edits in one message: one answer, one file, and every intermediate step can be restored.
 
 use crate::harness::{BotUnderTest, Person, Settings, World, jpeg_of, user};
 use image::GenericImageView as _;
@@ -20,7 +20,7 @@ fn size(photo: &Option<bytes::Bytes>) -> (u32, u32) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn five_edits_in_one_message_make_one_file_and_every_step_can_be_gone_back_to() {
+async fn five_edits_in_one_message_make_one_file_and_every_step_can_be_restored() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;
@@ -52,7 +52,7 @@ async fn five_edits_in_one_message_make_one_file_and_every_step_can_be_gone_back
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_edit_taken_back_in_the_same_message_is_not_sent() {
+async fn an_edit_undone_in_the_same_message_is_not_sent() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;

@@ -25,7 +25,7 @@ async fn a_photo_with_look_gets_an_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reply_edits_the_photo_and_a_reply_to_the_edit_goes_on_from_there() {
+async fn a_reply_edits_the_photo_and_a_reply_to_the_result_edits_the_result() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;
@@ -59,7 +59,7 @@ async fn a_reply_edits_the_photo_and_a_reply_to_the_edit_goes_on_from_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_album_is_one_turn_and_a_reply_to_its_second_photo_means_that_one() {
+async fn an_album_is_one_turn_and_a_reply_to_its_second_photo_edits_that_photo() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;

@@ -1,4 +1,4 @@
-//! A group chat: the bot answers when it is meant, remembers the rest, and never confuses people.
+//! Groups: the bot answers messages that address it, stores the others, and keeps people apart.
 
 use crate::harness::{BotUnderTest, ScriptedModel, Settings, World, jpeg, jpeg_of, user};
 use image::GenericImageView as _;
@@ -8,7 +8,7 @@ fn dimensions(photo: &[u8]) -> (u32, u32) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_group_is_answered_when_it_means_the_bot_and_not_otherwise() {
+async fn a_group_gets_answers_only_to_messages_that_address_the_bot() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let settings = Settings::new(&world).with_model(&model.base_url());
@@ -43,7 +43,7 @@ async fn a_group_is_answered_when_it_means_the_bot_and_not_otherwise() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_photo_that_was_only_remembered_can_be_edited_by_another_member() {
+async fn a_photo_that_did_not_address_the_bot_can_be_edited_by_another_member() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;
@@ -64,7 +64,7 @@ async fn a_photo_that_was_only_remembered_can_be_edited_by_another_member() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_said_without_the_bot_is_known_when_it_is_asked() {
+async fn messages_that_did_not_address_the_bot_are_in_the_context_of_the_next_turn() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let settings = Settings::new(&world).with_model(&model.base_url());
@@ -85,7 +85,7 @@ async fn what_was_said_without_the_bot_is_known_when_it_is_asked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_people_who_write_at_the_same_moment_get_two_answers() {
+async fn two_people_who_write_at_the_same_time_get_two_answers() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let settings = Settings::new(&world).with_model(&model.base_url());
@@ -107,7 +107,7 @@ async fn two_people_who_write_at_the_same_moment_get_two_answers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_albums_at_the_same_moment_stay_two_albums() {
+async fn two_albums_at_the_same_time_stay_two_albums() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;
@@ -134,7 +134,7 @@ async fn two_albums_at_the_same_moment_stay_two_albums() {
     bot.stop().await;
 }
 
-/// What the person said last, as the model was told.
+/// The last message of the person in a model request.
 fn last_words(request: &serde_json::Value) -> String {
     request["messages"]
         .as_array()

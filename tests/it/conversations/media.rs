@@ -1,4 +1,4 @@
-//! Files of every kind: kept as they are, known by their bytes, sent back on request, and refused kindly.
+//! Files of every kind: stored unchanged, typed by their bytes, sent back on request, or refused with a reason.
 
 use crate::harness::{
     BotUnderTest, FileKind, Received, ScriptedModel, Settings, World, attachment_ids, jpeg, png, user,
@@ -17,7 +17,7 @@ fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What Ann's chat keeps, oldest first.
+/// The attachments of Ann's chat, oldest first.
 async fn kept(settings: &Settings) -> Vec<Attachment> {
     let since = chrono::Utc::now() - chrono::TimeDelta::hours(1);
     let place = Conversation::telegram(1001);
@@ -45,7 +45,7 @@ fn beginning(of: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_kind_of_file_is_kept_whole_under_what_its_bytes_are() {
+async fn every_kind_of_file_is_stored_unchanged_with_the_type_of_its_bytes() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;
@@ -121,7 +121,7 @@ async fn the_same_photo_twice_is_one_blob_and_two_attachments() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_edited_is_kept_and_sent_back_byte_for_byte() {
+async fn files_that_cannot_be_edited_are_stored_and_sent_back_unchanged() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;
@@ -145,7 +145,7 @@ async fn what_cannot_be_edited_is_kept_and_sent_back_byte_for_byte() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_over_20_mb_is_explained_and_its_caption_still_answered() {
+async fn a_file_over_20_mb_is_refused_with_a_reason_and_its_caption_is_answered() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let settings = Settings::new(&world).with_model(&model.base_url());
@@ -172,7 +172,7 @@ async fn a_file_over_20_mb_is_explained_and_its_caption_still_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_limit_is_explained_when_it_is_met() {
+async fn a_file_over_a_limit_is_refused_with_the_limit() {
     let world = World::start().await;
     let settings = Settings::new(&world)
         .with("PHOTOTHREAD_ATTACHMENTS__MAX_FILE_BYTES", "10000")
@@ -206,10 +206,10 @@ async fn each_limit_is_explained_when_it_is_met() {
     bot.stop().await;
 }
 
-/// A picture of this size, or words that hold this.
+/// An image of this size, or a message that contains this.
 type Expected = Result<(u32, u32), &'static str>;
 
-/// What each file gives when it is sent with "rotate right".
+/// The answer to each file when it is sent with "rotate right".
 const EXPECTED: [(&str, Expected); 31] = [
     ("exif_landscape_1.jpg", Ok((1200, 1800))),
     ("exif_landscape_3.jpg", Ok((1200, 1800))),
@@ -234,7 +234,7 @@ const EXPECTED: [(&str, Expected); 31] = [
     ("photo.avif", Err("AVIF")),
     ("photo_arrow.heic", Ok((4032, 3024))),
     ("bad_corrupted.heic", Err("HEIC")),
-    // What there is of it is shown.
+    // The part that can be decoded is used.
     ("bad_truncated.jpg", Ok((100, 100))),
     ("bad_truncated.png", Err("damaged")),
     ("bad_header_size.png", Err("damaged")),
@@ -246,7 +246,7 @@ const EXPECTED: [(&str, Expected); 31] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_picture_of_the_corpus_comes_back_turned_or_with_a_clear_word() {
+async fn every_image_of_the_corpus_is_rotated_or_refused_with_a_reason() {
     let listed = String::from_utf8(corpus("manifest.tsv")).unwrap();
     let mut listed: Vec<&str> = listed.lines().skip(1).filter_map(|line| line.split('\t').next()).collect();
     let mut known: Vec<&str> = EXPECTED.iter().map(|(name, _)| *name).collect();
@@ -281,7 +281,7 @@ async fn every_picture_of_the_corpus_comes_back_turned_or_with_a_clear_word() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_picture_too_large_for_a_photo_goes_out_as_a_document() {
+async fn an_image_too_large_for_a_photo_is_sent_as_a_document() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;

@@ -1,4 +1,4 @@
-//! What must work, tried as a new user would: people talk to the real program through the Telegram world.
+//! Conversations: people talk to the real program through the Telegram world.
 
 mod access;
 mod commands;

@@ -1,17 +1,17 @@
-//! What people would otherwise open an editor for, said in plain words to the program without any key.
+//! Photo edits asked for in plain words, with the offline provider.
 
 use crate::harness::{BotUnderTest, Person, Received, Settings, World, jpeg, jpeg_of, user};
 use image::{DynamicImage, GenericImageView as _, ImageFormat};
 
 /// The program and a person who talks to it.
-struct Darkroom {
+struct EditScene {
     _world: World,
     _settings: Settings,
     bot: BotUnderTest,
     ann: Person,
 }
 
-impl Darkroom {
+impl EditScene {
     async fn open() -> Self {
         let world = World::start().await;
         let settings = Settings::new(&world);
@@ -20,7 +20,7 @@ impl Darkroom {
         Self { _world: world, _settings: settings, bot, ann }
     }
 
-    /// A photo with a request, and what comes back.
+    /// Sends a photo with a request. Returns the answer.
     async fn makes(&self, photo: Vec<u8>, said: &str) -> Received {
         self.ann.sends_photo(photo, said).await;
         self.ann.next_message().await
@@ -50,7 +50,7 @@ fn original(bytes: &[u8]) -> DynamicImage {
     image::load_from_memory(bytes).expect("a picture")
 }
 
-/// The mean of each channel of a part, given in thousandths.
+/// The mean of each channel in a region, given in thousandths.
 fn mean(picture: &DynamicImage, [left, top, right, bottom]: [u32; 4]) -> [f64; 3] {
     let (width, height) = picture.dimensions();
     let (x, y) = (left * width / 1000, top * height / 1000);
@@ -65,7 +65,7 @@ fn mean(picture: &DynamicImage, [left, top, right, bottom]: [u32; 4]) -> [f64; 3
 
 const ALL: [u32; 4] = [0, 0, 1000, 1000];
 
-/// How much two pictures of one size differ in a part, on average.
+/// The mean difference of two images of one size in a region.
 fn difference(one: &DynamicImage, other: &DynamicImage, part: [u32; 4]) -> f64 {
     assert_eq!(one.dimensions(), other.dimensions());
     let (mut one, mut other) = (one.to_rgb8(), other.to_rgb8());
@@ -80,8 +80,8 @@ fn difference(one: &DynamicImage, other: &DynamicImage, part: [u32; 4]) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn light_and_colour_follow_the_words() {
-    let room = Darkroom::open().await;
+async fn brightness_and_colour_are_adjusted_as_asked() {
+    let room = EditScene::open().await;
     let gray = || jpeg_of(64, 48, [110, 110, 110]);
     let brighter = room.makes(gray(), "make it brighter").await;
     assert_eq!(words(&brighter), "Here you go: made it brighter.");
@@ -115,8 +115,8 @@ async fn light_and_colour_follow_the_words() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_part_is_blurred_and_the_rest_left_alone() {
-    let room = Darkroom::open().await;
+async fn only_the_named_part_is_blurred() {
+    let room = EditScene::open().await;
     let photo = std::fs::read("tests/images/photo_flower.jpg").unwrap();
     let before = original(&photo);
     let answer = room.makes(photo, "blur the top left").await;
@@ -129,8 +129,8 @@ async fn a_part_is_blurred_and_the_rest_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_filter_has_its_word() {
-    let room = Darkroom::open().await;
+async fn every_filter_can_be_asked_for_by_name() {
+    let room = EditScene::open().await;
     for said in [
         "pixelate the middle",
         "sketch",
@@ -151,8 +151,8 @@ async fn every_filter_has_its_word() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_hidden_is_gone() {
-    let room = Darkroom::open().await;
+async fn a_redacted_region_is_unrecognisable() {
+    let room = EditScene::open().await;
     let answer = room.makes(jpeg_of(200, 100, [240, 240, 240]), "hide the bottom right").await;
     assert_eq!(words(&answer), "Here you go: hid the bottom right.");
     let after = picture(&answer);
@@ -164,8 +164,8 @@ async fn what_is_hidden_is_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn text_is_written_where_it_was_asked_for() {
-    let room = Darkroom::open().await;
+async fn text_is_written_at_the_named_position() {
+    let room = EditScene::open().await;
     let photo = || jpeg_of(400, 300, [60, 60, 120]);
     let before = original(&photo());
     let (top, bottom) = ([0, 0, 1000, 250], [0, 750, 1000, 1000]);
@@ -189,8 +189,8 @@ async fn text_is_written_where_it_was_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_album_becomes_a_collage_and_the_collage_is_edited_on() {
-    let room = Darkroom::open().await;
+async fn an_album_becomes_a_collage_and_the_collage_can_be_edited() {
+    let room = EditScene::open().await;
     let photos: Vec<Vec<u8>> =
         (0..3).map(|i| jpeg_of(200 + 40 * i, 200, [60 * (i as u8 + 1), 40, 40])).collect();
     let album = room.ann.sends_album(&photos, "make a collage").await;
@@ -213,8 +213,8 @@ async fn an_album_becomes_a_collage_and_the_collage_is_edited_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_photo_is_not_enough_for_a_collage_and_it_says_so() {
-    let room = Darkroom::open().await;
+async fn a_collage_of_one_photo_is_refused_with_a_reason() {
+    let room = EditScene::open().await;
     let answer = room.makes(jpeg(64, 48), "make a collage").await;
     assert!(words(&answer).contains("at least two pictures"), "{}", words(&answer));
     assert_eq!(answer.photo, None);
@@ -222,8 +222,8 @@ async fn one_photo_is_not_enough_for_a_collage_and_it_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn before_and_after_and_what_changed() {
-    let room = Darkroom::open().await;
+async fn before_and_after_are_compared() {
+    let room = EditScene::open().await;
     let edited = room.makes(jpeg(200, 100), "make it black and white").await;
     room.ann.replies(&edited, "show before and after").await;
     let both = room.ann.next_message().await;
@@ -241,7 +241,7 @@ async fn before_and_after_and_what_changed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn several_photos_become_a_gif() {
-    let room = Darkroom::open().await;
+    let room = EditScene::open().await;
     let photos: Vec<Vec<u8>> = (0..3).map(|i| jpeg_of(120, 80, [80 * i as u8, 40, 40])).collect();
     room.ann.sends_album(&photos, "make a gif of them").await;
     let answer = room.ann.next_message().await;
@@ -252,8 +252,8 @@ async fn several_photos_become_a_gif() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn formats_and_sizes_of_files() {
-    let room = Darkroom::open().await;
+async fn files_are_converted_to_formats_and_sizes() {
+    let room = EditScene::open().await;
     for (said, format) in [
         ("convert to png", ImageFormat::Png),
         ("as webp", ImageFormat::WebP),
@@ -271,8 +271,8 @@ async fn formats_and_sizes_of_files() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_tells_its_camera_and_place_and_can_forget_them() {
-    let room = Darkroom::open().await;
+async fn camera_and_location_are_reported_and_can_be_removed() {
+    let room = EditScene::open().await;
     let photo = std::fs::read("tests/images/jpeg_exif_gps.jpg").unwrap();
     let sent = room.ann.sends_document("holiday.jpg", photo, "is there a location inside?").await;
     let told = words(&room.ann.next_message().await);
@@ -292,8 +292,8 @@ async fn a_file_tells_its_camera_and_place_and_can_forget_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn frames_are_straightened_and_trimmed() {
-    let room = Darkroom::open().await;
+async fn photos_are_straightened_and_trimmed() {
+    let room = EditScene::open().await;
     let straight = picture(&room.makes(jpeg(400, 300), "straighten by 3 degrees").await);
     let (width, height) = straight.dimensions();
     assert!(width < 400 && width > 300 && height < 300, "no empty corners: {width} × {height}");
@@ -307,8 +307,8 @@ async fn frames_are_straightened_and_trimmed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn undone_edits_can_be_done_again_and_originals_come_back() {
-    let room = Darkroom::open().await;
+async fn edits_can_be_undone_redone_and_reset_to_the_original() {
+    let room = EditScene::open().await;
     let cropped = room.makes(jpeg(400, 300), "crop to a square, then rotate left").await;
     room.ann.replies(&cropped, "undo twice").await;
     let undone = room.ann.next_message().await;
@@ -331,8 +331,8 @@ async fn undone_edits_can_be_done_again_and_originals_come_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_is_done_to_the_others() {
-    let room = Darkroom::open().await;
+async fn an_edit_is_repeated_on_the_other_photos() {
+    let room = EditScene::open().await;
     let photos: Vec<Vec<u8>> = (0..3).map(|i| jpeg_of(300 + 50 * i, 200, [200, 90, 40])).collect();
     let album = room.ann.sends_album(&photos, "").await;
     room.ann.next_message().await;

@@ -1,4 +1,4 @@
-//! Any message can be replied to: it resolves to its thread and exactly its attachment, in its own chat only.
+//! Replies: any message can be replied to, and resolves to its thread and exactly its attachment, in its own chat only.
 
 use crate::harness::{
     BotUnderTest, Person, Received, ScriptedModel, Settings, World, attachment_ids, jpeg, jpeg_of, user,
@@ -29,7 +29,7 @@ async fn with_model(world: &World, model: &ScriptedModel) -> (Settings, BotUnder
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reply_to_one_photo_of_an_own_album_means_that_one_and_all_of_them_means_the_album() {
+async fn a_reply_to_one_photo_of_an_own_album_edits_that_photo_and_all_of_them_edits_the_album() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;
@@ -48,7 +48,7 @@ async fn a_reply_to_one_photo_of_an_own_album_means_that_one_and_all_of_them_mea
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reply_to_each_photo_of_the_bots_album_means_that_one() {
+async fn a_reply_to_each_photo_of_the_bots_album_edits_that_photo() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let (_settings, bot, ann) = with_model(&world, &model).await;
@@ -57,7 +57,7 @@ async fn a_reply_to_each_photo_of_the_bots_album_means_that_one() {
     let album = ann.next_album().await;
     assert_eq!(album.len(), 3);
     for (photo, height) in album.iter().zip([300, 350, 400]) {
-        // What they point at is named first; the rest of the album is shown after it.
+        // The photo replied to is named first, then the rest of the album.
         model.next_with(|request| {
             let messages = request["messages"].as_array().cloned().unwrap_or_default();
             let last = json!({ "messages": messages.last().into_iter().collect::<Vec<_>>() });
@@ -72,7 +72,7 @@ async fn a_reply_to_each_photo_of_the_bots_album_means_that_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reply_to_a_later_piece_of_a_long_answer_is_in_its_thread() {
+async fn a_reply_to_a_later_piece_of_a_long_answer_continues_its_thread() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let (settings, bot, ann) = with_model(&world, &model).await;
@@ -96,7 +96,7 @@ async fn a_reply_to_a_later_piece_of_a_long_answer_is_in_its_thread() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thread_is_never_too_old_to_be_replied_to() {
+async fn a_reply_continues_a_thread_of_any_age() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let settings = Settings::new(&world)
@@ -121,7 +121,7 @@ async fn a_thread_is_never_too_old_to_be_replied_to() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reply_to_words_never_seen_starts_a_thread_and_passes_the_words_on() {
+async fn a_reply_to_a_text_that_is_not_stored_starts_a_thread_with_that_text_as_quote() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let (settings, bot, ann) = with_model(&world, &model).await;
@@ -144,7 +144,7 @@ async fn a_reply_to_words_never_seen_starts_a_thread_and_passes_the_words_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reply_to_a_photo_never_seen_works_on_that_photo_and_not_on_its_caption() {
+async fn a_reply_to_a_photo_that_is_not_stored_edits_the_photo_and_ignores_its_caption() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;
@@ -165,7 +165,7 @@ async fn a_reply_to_a_photo_never_seen_works_on_that_photo_and_not_on_its_captio
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reply_to_a_file_never_seen_that_cannot_be_fetched_says_why() {
+async fn a_reply_to_a_file_that_cannot_be_downloaded_is_answered_with_the_reason() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;
@@ -202,7 +202,7 @@ async fn the_same_message_id_in_two_chats_is_two_messages() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_attachment_of_another_chat_cannot_be_touched() {
+async fn an_attachment_of_another_chat_cannot_be_edited() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let (_settings, bot, ann) = with_model(&world, &model).await;
@@ -221,7 +221,7 @@ async fn an_attachment_of_another_chat_cannot_be_touched() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_words_a_person_marks_are_passed_on() {
+async fn the_quoted_part_of_a_message_is_in_the_prompt() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let (_settings, bot, ann) = with_model(&world, &model).await;
@@ -236,7 +236,7 @@ async fn the_words_a_person_marks_are_passed_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_edited_message_changes_what_is_remembered_and_runs_nothing() {
+async fn an_edited_message_changes_the_history_and_starts_no_turn() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let (settings, bot, ann) = with_model(&world, &model).await;
@@ -263,7 +263,7 @@ async fn an_edited_message_changes_what_is_remembered_and_runs_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_edited_while_it_waits_is_answered_as_edited() {
+async fn a_message_edited_before_its_turn_is_answered_as_edited() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let (settings, bot, ann) = with_model(&world, &model).await;

@@ -1,5 +1,5 @@
-//! Telegram adds fields and message kinds at any time. What people send in a form this version does not know is
-//! filed and answered all the same.
+//! Telegram adds fields and message kinds at any time. Messages with fields and kinds that are unknown to this version
+//! are filed and answered.
 
 use crate::harness::{BotUnderTest, Received, Settings, World, jpeg, user};
 use image::GenericImageView as _;
@@ -10,7 +10,7 @@ fn dimensions(message: &Received) -> (u32, u32) {
     image::load_from_memory(photo).expect("a picture").dimensions()
 }
 
-/// Moves the photo of a message into a field of this name, wrapped as the function says.
+/// Moves the photo of a message into the field `field`, wrapped by `wrap`.
 fn move_photo(message: &mut Value, field: &str, wrap: impl FnOnce(Value) -> Value) {
     let photo = message.as_object_mut().and_then(|fields| fields.remove("photo")).expect("a photo");
     message[field] = wrap(photo);

@@ -1,10 +1,11 @@
-//! Albums never split, messages that come during a turn are one next turn, and chats do not wait for each other.
+//! Batches: albums are never split, messages that arrive during a turn are one next turn, chats do not wait for each
+//! other.
 
 use super::{Program, at_rest, eventually, number};
 use crate::harness::{BotUnderTest, Person, ScriptedModel, Settings, World, jpeg_of, user};
 use image::GenericImageView as _;
 
-/// A red photo whose width tells it apart.
+/// A red photo, identified by its width.
 fn photo(width: u32) -> Vec<u8> {
     jpeg_of(width, 100, [200, 60, 40])
 }
@@ -33,7 +34,7 @@ async fn an_album_with_gaps_between_its_photos_is_one_turn() {
     for (place, width) in [300, 310, 320, 330].into_iter().enumerate() {
         let caption = if place == 0 { "make them black and white" } else { "" };
         let piece = ann.album_piece("gaps", photo(width), caption).await;
-        // Each has come and is waiting before the next one exists.
+        // Each photo waits in the inbox before the next one is sent.
         world.wait_for_confirmed(piece.update_id.unwrap()).await;
         waits_in_inbox(&settings, place as i64 + 1).await;
     }
@@ -44,7 +45,7 @@ async fn an_album_with_gaps_between_its_photos_is_one_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn photos_that_arrive_during_a_download_belong_to_their_album() {
+async fn photos_that_arrive_during_a_download_join_their_album() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;
@@ -56,7 +57,7 @@ async fn photos_that_arrive_during_a_download_belong_to_their_album() {
     ann.album_piece("slow", photo(310), "").await;
     waits_in_inbox(&settings, 2).await;
     first.open();
-    // And once more, while the second is fetched.
+    // Once more, while the second photo is downloaded.
     second.reached().await;
     ann.album_piece("slow", photo(320), "").await;
     waits_in_inbox(&settings, 3).await;
@@ -68,14 +69,14 @@ async fn photos_that_arrive_during_a_download_belong_to_their_album() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_album_cut_by_a_kill_is_one_turn_after_the_start() {
+async fn an_album_interrupted_by_a_kill_is_one_turn_after_the_start() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let ann = world.private_chat(user(1001, "Ann"));
     for round in 0..3 {
         let album = format!("cut {round}");
         let program = Program::start(&settings);
-        // Its quiet time is over when it is fetched: after the start it is due at once.
+        // Its quiet time is over before the start, so it is complete at once.
         let fetching = world.next("download").waits();
         ann.album_piece(&album, photo(300), "make them black and white").await;
         fetching.reached().await;
@@ -93,7 +94,7 @@ async fn an_album_cut_by_a_kill_is_one_turn_after_the_start() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_album_that_comes_while_a_turn_runs_waits_whole() {
+async fn an_album_that_arrives_during_a_turn_is_one_next_turn() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let settings = Settings::new(&world).with_model(&model.base_url());
@@ -119,7 +120,7 @@ async fn an_album_that_comes_while_a_turn_runs_waits_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_photo_that_comes_after_its_albums_turn_is_a_turn_that_knows_the_album() {
+async fn a_photo_that_arrives_after_its_albums_turn_gets_a_turn_in_the_same_thread() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;
@@ -143,7 +144,7 @@ async fn a_photo_that_comes_after_its_albums_turn_is_a_turn_that_knows_the_album
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn messages_that_come_while_a_turn_runs_are_one_next_turn() {
+async fn messages_that_arrive_during_a_turn_are_one_next_turn() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let settings = Settings::new(&world).with_model(&model.base_url());

@@ -1,4 +1,4 @@
-//! A program that dies while an answer is being shown: in the end there is one message, and it is the answer.
+//! Drafts and crashes: after a kill while a draft is shown, there is one message in the end, and it is the answer.
 
 use super::{Program, at_rest, doctor, troubled};
 use crate::harness::{Person, ScriptedModel, Settings, World, user};
@@ -12,7 +12,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Drafts come at once and are hardly ever edited, so that the next edit is the answer.
+    /// Drafts are sent at once and edited only after an hour, so that the next edit is the answer.
     async fn new() -> Self {
         let world = World::start().await;
         let model = ScriptedModel::start().await;
@@ -29,7 +29,7 @@ impl Scene {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_turn_goes_on_in_its_draft() {
+async fn a_killed_turn_continues_in_its_draft() {
     let scene = Scene::new().await;
     let [first, _never] = scene.model.next_slowly(["A pel", "ican"]);
     scene.model.next_reply("A pelican on a pier.");
@@ -53,7 +53,7 @@ async fn a_killed_turn_goes_on_in_its_draft() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_draft_that_is_killed_on_the_wire_is_listed_and_the_answer_comes_whole() {
+async fn a_draft_killed_in_flight_is_unknown_and_the_answer_is_sent_complete() {
     let scene = Scene::new().await;
     let [first, _never] = scene.model.next_slowly(["A pel", "ican"]);
     scene.model.next_reply("A pelican on a pier.");
@@ -76,7 +76,7 @@ async fn a_draft_that_is_killed_on_the_wire_is_listed_and_the_answer_comes_whole
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_draft_that_is_killed_while_it_becomes_the_answer_becomes_it_again() {
+async fn an_edit_of_a_draft_into_the_answer_is_repeated_after_a_kill() {
     let scene = Scene::new().await;
     let [first, last] = scene.model.next_slowly(["A pelican", " on a pier."]);
     let program = Program::start(&scene.settings);
@@ -99,7 +99,7 @@ async fn a_draft_that_is_killed_while_it_becomes_the_answer_becomes_it_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_draft_of_a_turn_that_was_cancelled_before_the_kill_is_taken_away_after_it() {
+async fn the_draft_of_a_turn_cancelled_before_a_kill_is_removed_after_it() {
     let scene = Scene::new().await;
     let [first, _never] = scene.model.next_slowly(["A pel", "ican"]);
     let program = Program::start(&scene.settings);

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 const KILLS: usize = 22;
 const CHATS: i64 = 4;
 
-/// The seed of a run that failed can be given back to it.
+/// A failed run can be repeated with its seed.
 fn seed() -> u64 {
     let given = std::env::var("KILL_SEED").ok().and_then(|seed| seed.parse().ok());
     given.unwrap_or_else(|| rand::rng().random())
@@ -45,7 +45,7 @@ async fn survives_kills(world: &World, settings: &Settings) {
         let program = Program::start(settings);
         let rested = round % 3 == 2;
         if rested {
-            // Now and then it gets its work done, so that a slow machine has something to repeat, too.
+            // Sometimes let it finish its work, so that a slow machine also has sends that must not repeat.
             world.wait_until_all_confirmed().await;
             at_rest(settings).await;
         }
@@ -55,8 +55,8 @@ async fn survives_kills(world: &World, settings: &Settings) {
                 says_something(person, &mut chance, &mut messages).await;
             }
         }
-        // From the first words to Telegram to the last send, by what it has done so far.
-        // At rest and with nobody saying anything there may be no call at all.
+        // Kill at any point from the first call to the last send, by the number of calls so far.
+        // If all work is done and no message is sent, there may be no call.
         if !rested {
             world.wait_for_calls_of_any_kind(seen + 2).await;
         }

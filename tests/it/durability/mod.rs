@@ -1,6 +1,5 @@
-//! What must survive: updates, albums, turns and sends through kills, outages and lost answers. Here are the
-//! promises about updates coming in, and what the files beside share: the program as a process, and looks at
-//! its database that the store has no verb for.
+//! Durability: updates, albums, turns and sends survive kills, outages and lost responses. This file tests how updates
+//! are received, and holds the helpers of the others: `doctor`, and queries that the store has no verb for.
 
 mod albums;
 mod drafts;
@@ -18,14 +17,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What `photothread doctor` prints.
+/// The output of `photothread doctor`.
 fn doctor(settings: &Settings) -> String {
     let mut command = Program::command(settings);
     let done = command.arg("doctor").stdout(Stdio::piped()).output().expect("doctor runs");
     String::from_utf8_lossy(&done.stdout).into_owned()
 }
 
-/// One number from the bot's database, whichever it is.
+/// Runs a query that yields one number, on either database.
 async fn number(settings: &Settings, sql: &str) -> i64 {
     let url = settings.config().database.url.to_url();
     let query = sqlx::AssertSqlSafe(sql.to_owned());
@@ -38,7 +37,7 @@ async fn number(settings: &Settings, sql: &str) -> i64 {
     }
 }
 
-/// Looks again until it is so: for what happens in the database and shows nowhere else.
+/// Polls until the condition holds. Only for changes in the database that cannot be seen elsewhere.
 async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let mut look = tokio::time::interval(Duration::from_millis(20));
     let since = Instant::now();
@@ -51,7 +50,7 @@ async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     }
 }
 
-/// Waits until nothing waits, runs or is to be sent.
+/// Waits until the inbox, the turns and the outbox have no work left.
 async fn at_rest(settings: &Settings) {
     let open = "SELECT (SELECT COUNT(*) FROM inbox WHERE state IN ('received', 'waiting')) \
          + (SELECT COUNT(*) FROM turns WHERE state IN ('pending', 'running')) \
@@ -65,12 +64,12 @@ async fn troubled(store: &Store) -> Vec<(&'static str, String)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_update_is_in_the_database_before_telegram_is_told_that_we_have_it() {
+async fn an_update_is_committed_before_it_is_confirmed() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;
     let ann = world.private_chat(user(1001, "Ann"));
-    // The first asks what there is, the second waits for news; the third would confirm them.
+    // The first poll returns at once, the second waits for updates, the third would confirm them.
     world.wait_for_calls("getUpdates", 2).await;
     let confirming = world.next("getUpdates").waits();
     let hello = ann.says("hello").await;
@@ -84,7 +83,7 @@ async fn an_update_is_in_the_database_before_telegram_is_told_that_we_have_it() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_update_that_comes_again_is_answered_once() {
+async fn an_update_that_is_delivered_again_is_answered_once() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;
@@ -97,10 +96,10 @@ async fn an_update_that_comes_again_is_answered_once() {
     at_rest(&settings).await;
     bot.stop().await;
 
-    // Never confirmed, so Telegram gives it to the next one who asks.
+    // It was not confirmed, so Telegram delivers it again.
     let bot = BotUnderTest::start(&settings).await;
     world.wait_for_confirmed(hello.update_id.unwrap()).await;
-    // The same message in an update of another number is the same message, too.
+    // An update with another id but the same message is the same message.
     let copy = json!({ "message": { "message_id": hello.message_id, "date": 1_700_000_000, "text": "hello",
         "chat": { "id": 1001, "type": "private", "first_name": "Ann" },
         "from": { "id": 1001, "is_bot": false, "first_name": "Ann" } } });
@@ -114,7 +113,7 @@ async fn an_update_that_comes_again_is_answered_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn telegram_may_restart_its_numbers() {
+async fn update_ids_may_restart() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;
@@ -131,7 +130,7 @@ async fn telegram_may_restart_its_numbers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_parsed_is_kept_and_the_rest_goes_on() {
+async fn an_update_that_cannot_be_parsed_is_kept_and_others_are_handled() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;

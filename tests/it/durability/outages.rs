@@ -1,4 +1,4 @@
-//! The database or the object store goes away for a while: nothing is lost, and it works when it is back.
+//! Outages of the database and the object store: no update is lost, and work continues when they are back.
 
 use super::{at_rest, eventually, number, troubled};
 use crate::harness::{BotUnderTest, ScriptedModel, Settings, World, jpeg, postgres::PrivateServer, user};
@@ -7,7 +7,7 @@ use serde_json::json;
 use sqlx::{Connection as _, SqliteConnection};
 use std::{fs, path::PathBuf};
 
-/// The folder of attachments, which can be taken away.
+/// The folder of the object store, which can be made unavailable.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -15,13 +15,13 @@ impl Folder {
         Self(settings.folder().join("attachments"))
     }
 
-    /// As a mount that failed: something is there, but nothing can be read or written.
+    /// Like a failed mount: the path exists, but cannot be read or written.
     fn breaks(&self) {
         fs::rename(&self.0, self.0.with_extension("away")).unwrap();
         fs::write(&self.0, "not a folder").unwrap();
     }
 
-    /// As a disk that was unplugged.
+    /// Like an unplugged disk: the path is gone.
     fn vanishes(&self) {
         fs::rename(&self.0, self.0.with_extension("away")).unwrap();
     }
@@ -34,7 +34,7 @@ impl Folder {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_photo_that_cannot_be_kept_just_now_is_kept_later() {
+async fn a_photo_is_stored_when_the_object_store_is_back() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;
@@ -60,13 +60,13 @@ async fn a_photo_that_cannot_be_kept_just_now_is_kept_later() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_whose_files_cannot_be_read_just_now_is_sent_later() {
+async fn an_answer_is_sent_when_its_files_can_be_read_again() {
     for outage in [Folder::breaks, Folder::vanishes] {
         let world = World::start().await;
         let settings = Settings::new(&world);
         let bot = BotUnderTest::start(&settings).await;
         let ann = world.private_chat(user(1001, "Ann"));
-        // The first try is put off, so that the files must be read again.
+        // The first attempt gets a 429, so that the files must be read again.
         world.next("sendPhoto").meets_flood(1);
         let request = ann.sends_photo(jpeg(300, 200), "rotate left").await;
         world.wait_for_calls("sendPhoto", 1).await;
@@ -89,7 +89,7 @@ async fn an_answer_whose_files_cannot_be_read_just_now_is_sent_later() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_locked_database_holds_everything_up_and_loses_nothing() {
+async fn a_locked_database_delays_work_and_loses_nothing() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;
@@ -100,7 +100,7 @@ async fn a_locked_database_holds_everything_up_and_loses_nothing() {
     let lock = other.begin_with("BEGIN IMMEDIATE").await.unwrap();
     let confirming = world.next("getUpdates").waits();
     let hello = ann.says("hello").await;
-    // Not until it is written; that it is asked for at all shows that it was.
+    // The update is confirmed only after it is committed.
     let unlocked = async {
         lock.rollback().await.unwrap();
     };
@@ -112,7 +112,7 @@ async fn a_locked_database_holds_everything_up_and_loses_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_the_database_is_away_telegram_keeps_the_updates() {
+async fn updates_are_not_confirmed_while_the_database_is_away() {
     let world = World::start().await;
     let server = PrivateServer::start();
     let settings = Settings::new(&world).with("PHOTOTHREAD_DATABASE__URL", server.url());
@@ -126,7 +126,7 @@ async fn while_the_database_is_away_telegram_keeps_the_updates() {
     server.stop();
     let first = ann.says("hello again").await;
     let second = bob.sends_photo(jpeg(300, 200), "rotate left").await;
-    // It asks again and again, and never says that it has them.
+    // It polls again and again, and never confirms them.
     let polls = world.calls("getUpdates");
     world.wait_for_calls("getUpdates", polls + 3).await;
     assert!(world.confirmed_offset() <= first.update_id.unwrap());
@@ -141,7 +141,7 @@ async fn while_the_database_is_away_telegram_keeps_the_updates() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn turns_outlive_a_database_that_restarts_in_the_middle() {
+async fn turns_survive_a_restart_of_the_database() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let server = PrivateServer::start();
@@ -149,7 +149,7 @@ async fn turns_outlive_a_database_that_restarts_in_the_middle() {
         Settings::new(&world).with("PHOTOTHREAD_DATABASE__URL", server.url()).with_model(&model.base_url());
     let bot = BotUnderTest::start(&settings).await;
     let ann = world.private_chat(user(1001, "Ann"));
-    // Once when a step is to be stored, once when the answer is.
+    // Restart it once before a step is stored, and once before the answer is.
     model.next_call_on_all("rotate_image", json!({ "degrees": 90 }));
     model.next_reply("Turned.");
     let (step, answer) = (model.hold_next(), model.hold_next());
@@ -170,7 +170,7 @@ async fn turns_outlive_a_database_that_restarts_in_the_middle() {
     assert_eq!((turned.caption.as_str(), turned.reply_to), ("Turned.", Some(request.message_id)));
     assert!(turned.photo.is_some());
     at_rest(&settings).await;
-    // The two questions are one turn if the second came before the first was taken up.
+    // Both questions are one turn if the second arrived before the first was filed.
     let answered: Vec<i32> = world.sends_to(1001).iter().filter_map(|message| message.reply_to).collect();
     assert!(answered == asked || answered == [asked[0], asked[2]], "{answered:?} of {asked:?}");
     assert_eq!(number(&settings, "SELECT COUNT(*) FROM turns WHERE state <> 'done'").await, 0);

@@ -1,4 +1,4 @@
-//! A turn in the middle when the program stops: it goes on from its stored steps, and answers once.
+//! Restarts during a turn: it continues from its stored steps and is answered once.
 
 use super::{Program, at_rest, number, troubled};
 use crate::harness::{BotUnderTest, Person, ScriptedModel, Settings, World, jpeg, user};
@@ -21,7 +21,7 @@ impl Scene {
         Self { world, model, settings, ann }
     }
 
-    /// The model turns the photo, then is asked again and never answers the first asker.
+    /// The model rotates the photo. Its second request gets no response before the restart.
     async fn turned_photo_stuck_at_the_second_request(&self) -> i32 {
         self.model.next_call_on_all("rotate_image", json!({ "degrees": 90 }));
         self.model.next_reply("said to nobody");
@@ -54,7 +54,7 @@ impl Scene {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_turn_goes_on_from_its_stored_steps() {
+async fn a_killed_turn_continues_from_its_stored_steps() {
     let scene = Scene::new().await;
     let program = Program::start(&scene.settings);
     let request = scene.turned_photo_stuck_at_the_second_request().await;
@@ -65,7 +65,7 @@ async fn a_killed_turn_goes_on_from_its_stored_steps() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stopped_turn_goes_on_from_its_stored_steps() {
+async fn a_stopped_turn_continues_from_its_stored_steps() {
     let scene = Scene::new().await;
     let bot = BotUnderTest::start(&scene.settings).await;
     let request = scene.turned_photo_stuck_at_the_second_request().await;
@@ -76,7 +76,7 @@ async fn a_stopped_turn_goes_on_from_its_stored_steps() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_send_is_listed_and_what_was_planned_after_it_is_sent() {
+async fn a_killed_send_is_unknown_and_the_sends_after_it_are_delivered() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let ann = world.private_chat(user(1001, "Ann"));
@@ -101,7 +101,7 @@ async fn a_killed_send_is_listed_and_what_was_planned_after_it_is_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_that_is_killed_again_and_again_is_given_up_with_an_apology() {
+async fn a_turn_that_is_killed_repeatedly_ends_with_an_apology() {
     let scene = Scene::new().await;
     let hello = scene.ann.says("hello").await;
     for _ in 0..3 {

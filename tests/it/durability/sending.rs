@@ -1,4 +1,5 @@
-//! Sends: repeated only if they certainly did not arrive, listed if nobody knows, in order within a chat.
+//! Delivery: a send is repeated only if it was certainly not delivered, is listed if that is unknown, and keeps the order
+//! of its chat.
 
 use super::{Program, at_rest, doctor, eventually, number, troubled};
 use crate::harness::{BotUnderTest, RateLimits, ScriptedModel, Settings, World, jpeg, user};
@@ -12,7 +13,7 @@ use std::{
 use tokio::{net::TcpListener, task::JoinSet};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_send_whose_answer_was_lost_is_listed_and_never_repeated() {
+async fn a_send_whose_response_was_lost_is_unknown_and_never_repeated() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;
@@ -27,7 +28,7 @@ async fn a_send_whose_answer_was_lost_is_listed_and_never_repeated() {
     let store = settings.store().await;
     assert!(matches!(&troubled(&store).await[..], [("unknown", _)]));
     bot.stop().await;
-    // Not at the next start either.
+    // Nor after a restart.
     let bot = BotUnderTest::start(&settings).await;
     let third = ann.says("hello once more").await;
     assert_eq!(ann.next_message().await.reply_to, Some(third.message_id));
@@ -39,7 +40,7 @@ async fn a_send_whose_answer_was_lost_is_listed_and_never_repeated() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_error_leaves_the_fate_unknown_and_later_messages_go_on() {
+async fn a_send_with_a_server_error_is_unknown_and_later_sends_are_delivered() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;
@@ -55,7 +56,7 @@ async fn a_server_error_leaves_the_fate_unknown_and_later_messages_go_on() {
     bot.stop().await;
 }
 
-/// Stands between the bot and the world, and can refuse connections as a machine that is down does.
+/// A TCP relay between the bot and the world. It can refuse connections.
 struct Relay {
     at: SocketAddr,
     to: String,
@@ -78,7 +79,7 @@ impl Relay {
     fn serve(&mut self, listener: TcpListener) {
         let to = self.to.clone();
         self.open = Some(tokio::spawn(async move {
-            // Dropped with this task, and all connections with it.
+            // Dropping the task closes all connections.
             let mut lines = JoinSet::new();
             while let Ok((mut near, _)) = listener.accept().await {
                 let to = to.clone();
@@ -103,7 +104,7 @@ impl Relay {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_send_that_found_no_connection_is_made_again_and_arrives_once() {
+async fn a_send_without_a_connection_is_retried_and_arrives_once() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let mut relay = Relay::open(&world).await;
@@ -135,7 +136,7 @@ async fn a_send_that_found_no_connection_is_made_again_and_arrives_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn flood_control_holds_up_its_own_chat_alone_and_order_is_kept() {
+async fn a_429_delays_only_its_own_chat_and_keeps_the_order() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;
@@ -163,7 +164,7 @@ async fn flood_control_holds_up_its_own_chat_alone_and_order_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_photo_that_telegram_refuses_comes_as_a_document() {
+async fn a_photo_that_telegram_refuses_is_sent_as_a_document() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let bot = BotUnderTest::start(&settings).await;
@@ -174,7 +175,7 @@ async fn a_photo_that_telegram_refuses_comes_as_a_document() {
     assert_eq!(answer.reply_to, Some(request.message_id));
     let (_, bytes) = answer.document.expect("a document");
     assert_eq!(image::load_from_memory(&bytes).unwrap().width(), 200);
-    // Refused for good, it ends in words.
+    // Refused as a document too, it ends as a text.
     world.next("sendPhoto").answers(400);
     world.next("sendDocument").answers(400);
     ann.replies(&request, "rotate right").await;
@@ -185,7 +186,7 @@ async fn a_photo_that_telegram_refuses_comes_as_a_document() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chat_that_is_closed_to_us_fails_and_the_others_go_on() {
+async fn sends_to_a_closed_chat_fail_and_other_chats_are_not_affected() {
     let world = World::start().await;
     let model = ScriptedModel::start().await;
     let settings = Settings::new(&world).with_model(&model.base_url());
@@ -210,7 +211,7 @@ async fn a_chat_that_is_closed_to_us_fails_and_the_others_go_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stop_waits_for_the_send_on_the_wire() {
+async fn a_stop_waits_for_the_send_in_flight() {
     let world = World::start().await;
     let settings = Settings::new(&world);
     let mut program = Program::spawn(&settings, Program::command(&settings).stdout(Stdio::piped()));
@@ -233,7 +234,7 @@ async fn a_stop_waits_for_the_send_on_the_wire() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bursts_to_several_chats_keep_the_pace() {
+async fn bursts_to_several_chats_are_paced() {
     let world = World::start().await;
     let settings = Settings::new(&world)
         .with("PHOTOTHREAD_TELEGRAM__PACING__PER_CHAT_BURST", "5")
@@ -245,7 +246,7 @@ async fn bursts_to_several_chats_keep_the_pace() {
         world.private_chat(user(1002, "Bob")),
         group.member(user(1003, "Cid")),
     ];
-    // Commands are answered one by one, without a turn.
+    // Each command is answered on its own, without a turn.
     let command = format!("/help@{}", world.bot_name());
     for _ in 0..9 {
         for person in &people {
@@ -257,7 +258,7 @@ async fn bursts_to_several_chats_keep_the_pace() {
             person.next_message().await;
         }
     }
-    // A burst may go at once, then it is one a second.
+    // A burst is sent at once, then one message a second.
     let limits = RateLimits { chat_per_second: 6, ..RateLimits::default() };
     assert_eq!(world.rate_violations(limits), Vec::<String>::new());
     let calls = world.all_calls();

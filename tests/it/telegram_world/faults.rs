@@ -8,7 +8,7 @@ use teloxide::{RequestError, net::Download, prelude::*, types::FileId};
 const ANN: ChatId = ChatId(1001);
 
 #[tokio::test]
-async fn flood_control_counts_sends_of_one_chat() {
+async fn flood_control_applies_to_one_chat() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     world.private_chat(user(1002, "Bob"));
@@ -27,7 +27,7 @@ async fn flood_control_counts_sends_of_one_chat() {
 }
 
 #[tokio::test]
-async fn a_lost_request_did_nothing() {
+async fn a_lost_request_has_no_effect() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     let bot = bot(&world);
@@ -39,7 +39,7 @@ async fn a_lost_request_did_nothing() {
 }
 
 #[tokio::test]
-async fn a_lost_answer_hides_that_the_message_arrived() {
+async fn a_message_whose_response_is_lost_arrives() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     world.next("sendMessage").loses_its_answer();
@@ -50,7 +50,7 @@ async fn a_lost_answer_hides_that_the_message_arrived() {
 }
 
 #[tokio::test]
-async fn server_errors_have_telegrams_shape_and_do_nothing() {
+async fn a_server_error_has_telegrams_format_and_no_effect() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     world.next("sendMessage").answers(502);
@@ -82,7 +82,7 @@ async fn a_gate_holds_a_call_before_or_after_it_happens() {
 }
 
 #[tokio::test]
-async fn a_caller_that_dies_at_the_gate_sends_nothing() {
+async fn a_call_that_is_dropped_at_the_gate_has_no_effect() {
     let world = World::start().await;
     world.private_chat(user(1001, "Ann"));
     let bot = bot(&world);
@@ -97,7 +97,7 @@ async fn a_caller_that_dies_at_the_gate_sends_nothing() {
 }
 
 #[tokio::test]
-async fn downloads_fail_wait_and_break_on_order() {
+async fn downloads_fail_wait_and_break_when_ordered() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     let original = jpeg(200, 100);

@@ -1,4 +1,4 @@
-//! What a bot may send, and what Telegram refuses.
+//! Sends that Telegram accepts, and sends that it refuses.
 
 use super::{bot, call, refusal};
 use crate::harness::{MessageRef, RateLimits, World, jpeg, jpeg_of, png, user};
@@ -27,7 +27,7 @@ fn api_error<T: std::fmt::Debug>(outcome: Result<T, RequestError>) -> ApiError {
 }
 
 #[tokio::test]
-async fn a_text_reaches_its_chat_with_its_reply_and_shares_message_ids_with_people() {
+async fn a_text_arrives_with_its_reply_and_takes_the_next_message_id() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     let hello = ann.says("hello").await;
@@ -42,7 +42,7 @@ async fn a_text_reaches_its_chat_with_its_reply_and_shares_message_ids_with_peop
 }
 
 #[tokio::test]
-async fn a_photo_comes_back_in_sizes_with_the_largest_last_and_can_be_downloaded() {
+async fn a_photo_has_several_sizes_with_the_largest_last_and_can_be_downloaded() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     let bot = bot(&world);
@@ -91,7 +91,7 @@ async fn an_album_is_one_send_of_several_messages() {
 }
 
 #[tokio::test]
-async fn albums_have_two_to_ten_items_of_kinds_that_mix_and_are_sent_whole_or_not_at_all() {
+async fn albums_have_two_to_ten_items_of_compatible_kinds_and_are_sent_whole_or_not_at_all() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     let bot = bot(&world);
@@ -138,7 +138,7 @@ async fn texts_and_captions_are_counted_in_utf16_units() {
 }
 
 #[tokio::test]
-async fn entities_must_lie_inside_the_text_and_not_split_a_symbol() {
+async fn entities_must_be_inside_the_text_and_not_split_a_surrogate_pair() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     let bold = |offset: i64, length: i64| json!({ "chat_id": 1001, "text": "a😀b", "entities": [{ "type": "bold", "offset": offset, "length": length }] });
@@ -160,7 +160,7 @@ async fn entities_must_lie_inside_the_text_and_not_split_a_symbol() {
 }
 
 #[tokio::test]
-async fn broken_markup_is_refused_and_good_markup_becomes_entities() {
+async fn malformed_markup_is_refused_and_valid_markup_becomes_entities() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     let marked = |mode: &str, text: &str| json!({ "chat_id": 1001, "parse_mode": mode, "text": text });
@@ -183,7 +183,7 @@ async fn broken_markup_is_refused_and_good_markup_becomes_entities() {
 }
 
 #[tokio::test]
-async fn a_reply_to_an_unknown_message_is_refused_unless_it_may_go_alone() {
+async fn a_reply_to_an_unknown_message_is_refused_unless_sending_without_reply_is_allowed() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     let bot = bot(&world);
@@ -196,7 +196,7 @@ async fn a_reply_to_an_unknown_message_is_refused_unless_it_may_go_alone() {
 }
 
 #[tokio::test]
-async fn photos_telegram_could_not_show_are_refused_and_go_as_documents() {
+async fn photos_over_telegrams_limits_are_refused_and_accepted_as_documents() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     let bot = bot(&world);
@@ -225,7 +225,7 @@ async fn photos_telegram_could_not_show_are_refused_and_go_as_documents() {
 }
 
 #[tokio::test]
-async fn files_over_20_mb_and_unknown_ids_cannot_be_fetched() {
+async fn files_over_20_mb_and_unknown_file_ids_cannot_be_downloaded() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     ann.sends_huge_document("film.mov", 21 << 20, "").await;
@@ -260,7 +260,7 @@ async fn closed_chats_unknown_chats_methods_and_tokens_are_refused() {
 }
 
 #[tokio::test]
-async fn messages_can_be_edited_once_changed_and_deleted_once() {
+async fn an_edit_must_change_the_message_and_a_message_is_deleted_once() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     let theirs = ann.says("mine").await;
@@ -294,7 +294,7 @@ async fn messages_can_be_edited_once_changed_and_deleted_once() {
 }
 
 #[tokio::test]
-async fn the_small_methods_answer_what_teloxide_expects() {
+async fn the_other_methods_answer_what_teloxide_expects() {
     let world = World::start().await;
     world.private_chat(user(1001, "Ann"));
     let trip = world.group("Trip");
@@ -316,7 +316,7 @@ async fn the_small_methods_answer_what_teloxide_expects() {
 }
 
 #[tokio::test]
-async fn a_group_that_gets_more_than_twenty_messages_a_minute_is_noticed() {
+async fn more_than_twenty_messages_a_minute_to_a_group_are_reported() {
     let world = World::start().await;
     let trip = ChatId(world.group("Trip").chat_id);
     let bot = bot(&world);

@@ -1,4 +1,4 @@
-//! What a bot is shown of what people do, and how it confirms that it has seen it.
+//! Updates: what the bot gets of what people do, and how it confirms them.
 
 use super::{bot, call};
 use crate::harness::{FileKind, World, jpeg, jpeg_of, user};
@@ -14,7 +14,7 @@ async fn updates(world: &World, params: Value) -> Vec<Value> {
     answer["result"].as_array().unwrap().clone()
 }
 
-/// All messages waiting, as teloxide reads them.
+/// All pending messages, parsed by teloxide.
 async fn messages(world: &World) -> Vec<Message> {
     let message = |update: Update| match update.kind {
         UpdateKind::Message(message) => message,
@@ -24,7 +24,7 @@ async fn messages(world: &World) -> Vec<Message> {
 }
 
 #[tokio::test]
-async fn updates_come_again_until_a_higher_offset_confirms_them() {
+async fn updates_are_delivered_again_until_a_higher_offset_confirms_them() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     let first = ann.says("one").await.update_id.unwrap();
@@ -69,7 +69,7 @@ async fn a_second_poller_ends_the_first() {
 }
 
 #[tokio::test]
-async fn only_the_kinds_of_updates_that_were_asked_for_come() {
+async fn only_the_allowed_kinds_of_updates_are_delivered() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     updates(&world, json!({ "allowed_updates": ["message"] })).await;
@@ -79,7 +79,7 @@ async fn only_the_kinds_of_updates_that_were_asked_for_come() {
 }
 
 #[tokio::test]
-async fn a_reply_carries_the_whole_message_one_level_deep() {
+async fn a_reply_contains_the_message_it_replies_to_one_level_deep() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     let photo = ann.sends_photo(jpeg(400, 300), "look at 😀 this").await;
@@ -97,7 +97,7 @@ async fn a_reply_carries_the_whole_message_one_level_deep() {
 }
 
 #[tokio::test]
-async fn an_album_is_one_update_each_with_the_caption_on_the_first() {
+async fn an_album_is_one_update_per_photo_with_the_caption_on_the_first() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     let photos = [[200, 0, 0], [0, 200, 0], [0, 0, 200]].map(|colour| jpeg_of(60, 40, colour));
@@ -110,7 +110,7 @@ async fn an_album_is_one_update_each_with_the_caption_on_the_first() {
 }
 
 #[tokio::test]
-async fn a_late_album_piece_can_be_held_back() {
+async fn a_photo_of_an_album_can_be_held_back() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     ann.album_piece("g1", jpeg(20, 20), "two").await;
@@ -140,7 +140,7 @@ async fn commands_and_mentions_get_their_entities() {
 }
 
 #[tokio::test]
-async fn teloxide_understands_everything_people_send() {
+async fn teloxide_parses_everything_people_send() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     let document = ann.sends_document("notes.txt", "milk, eggs", "my list").await;
@@ -158,7 +158,7 @@ async fn teloxide_understands_everything_people_send() {
 }
 
 #[tokio::test]
-async fn edits_blocks_and_unknown_kinds_are_updates_too() {
+async fn edits_blocks_and_unknown_kinds_are_delivered_as_updates() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     let said = ann.says("helo").await;
@@ -174,7 +174,7 @@ async fn edits_blocks_and_unknown_kinds_are_updates_too() {
 }
 
 #[tokio::test]
-async fn a_pressed_button_waits_for_its_one_answer() {
+async fn a_pressed_button_is_answered_once() {
     let world = World::start().await;
     let ann = world.private_chat(user(1001, "Ann"));
     let bot = bot(&world);
