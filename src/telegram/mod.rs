@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! receive   polls Telegram; commits each update to the inbox, then acknowledges it
-//! parse     raw JSON → teloxide's types → `IncomingMessage`
+//! parse     raw JSON → teloxide's types → `ReceivedMessage`
 //! route     answers commands; parks messages for their batch; applies edits and membership changes
 //! batch     decides when an album or a burst of messages is complete
 //! file      turns a complete batch into history: admission, downloads, reply targets, one transaction

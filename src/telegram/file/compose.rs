@@ -10,7 +10,7 @@ use crate::{
     attachments::markers,
     domain::{Message, NewMessage, ReplyTo, Role},
     store::{FiledMessage, Filing, StoreError, WantsTurn},
-    telegram::{Telegram, parse::IncomingMessage},
+    telegram::{Telegram, parse::ReceivedMessage},
 };
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -69,7 +69,7 @@ pub async fn compose(
 
 fn compose_message(
     scope: &Scope,
-    incoming: IncomingMessage,
+    incoming: ReceivedMessage,
     reply: Option<ReplyTo>,
     downloads: &mut Downloads,
 ) -> FiledMessage {

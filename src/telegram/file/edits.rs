@@ -6,7 +6,7 @@ use crate::{
     store::StoreError,
     telegram::{
         Telegram,
-        parse::{self, IncomingMessage, MessageText},
+        parse::{self, MessageText, ReceivedMessage},
     },
 };
 use teloxide::types::Message;
@@ -26,7 +26,7 @@ pub async fn apply_edit(telegram: &Telegram, edited: &Message) -> Result<bool, S
 }
 
 /// Changes a message that still waits for its batch.
-pub fn edit_waiting(telegram: &Telegram, waiting: &mut IncomingMessage, edited: &Message) {
+pub fn edit_waiting(telegram: &Telegram, waiting: &mut ReceivedMessage, edited: &Message) {
     let MessageText { text, agent } = parse::message_text(edited, &telegram.identity, &telegram.routes);
     waiting.addressed |= agent.is_some();
     waiting.agent = agent;

@@ -8,7 +8,7 @@ use crate::{
     domain::{Attachment, Conversation, Message, NewMessage, ReplyTo, Role},
     retry,
     store::{FiledMessage, Filing, Found, StoreError, WantsTurn},
-    telegram::{Telegram, parse::ReplyTarget},
+    telegram::{Telegram, parse::RepliedMessage},
 };
 use backon::BackoffBuilder as _;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub struct ResolvedReply {
 pub async fn resolve(
     telegram: &Telegram,
     conversation: &Conversation,
-    target: &ReplyTarget,
+    target: &RepliedMessage,
 ) -> Result<ResolvedReply, StoreError> {
     let quote = target.quote.clone();
     if let Some(found) = find_target(telegram, conversation, target).await? {
@@ -40,13 +40,13 @@ pub async fn resolve(
 }
 
 /// The reply to a message of the same batch. Both are one request already, so only the photo counts.
-pub fn resolve_within_batch(messages: &[FiledMessage], target: &ReplyTarget) -> Option<ReplyTo> {
+pub fn resolve_within_batch(messages: &[FiledMessage], target: &RepliedMessage) -> Option<ReplyTo> {
     let meant = find_in_batch(messages, target)?;
     let attachment = meant.attachments.first()?.attachment_id;
     Some(ReplyTo { message: None, attachment: Some(attachment), quote: target.quote.clone() })
 }
 
-pub fn find_in_batch<'a>(messages: &'a [FiledMessage], target: &ReplyTarget) -> Option<&'a FiledMessage> {
+pub fn find_in_batch<'a>(messages: &'a [FiledMessage], target: &RepliedMessage) -> Option<&'a FiledMessage> {
     messages.iter().find(|filed| filed.message.interface_message_id.as_ref() == Some(&target.message_id))
 }
 
@@ -55,7 +55,7 @@ pub fn find_in_batch<'a>(messages: &'a [FiledMessage], target: &ReplyTarget) -> 
 pub async fn find_target(
     telegram: &Telegram,
     conversation: &Conversation,
-    target: &ReplyTarget,
+    target: &RepliedMessage,
 ) -> Result<Option<Found>, StoreError> {
     for wait in retry::limited(LOOKUP_INTERVAL, 1.0, MAX_LOOKUPS).build() {
         let found = telegram.store.find_message(conversation, &target.message_id).await?;
@@ -75,7 +75,7 @@ pub async fn find_target(
 async fn is_being_sent(
     telegram: &Telegram,
     conversation: &Conversation,
-    target: &ReplyTarget,
+    target: &RepliedMessage,
 ) -> Result<bool, StoreError> {
     Ok(telegram.store.is_sending(conversation).await?
         || telegram.store.draft_shown_as(conversation, &target.message_id).await?.is_some())
@@ -85,7 +85,7 @@ async fn is_being_sent(
 async fn root_of_draft(
     telegram: &Telegram,
     conversation: &Conversation,
-    target: &ReplyTarget,
+    target: &RepliedMessage,
 ) -> Result<Option<Message>, StoreError> {
     let Some(draft) = telegram.store.draft_shown_as(conversation, &target.message_id).await? else {
         return Ok(None);
@@ -99,7 +99,7 @@ async fn root_of_draft(
 pub async fn file_unknown_target(
     telegram: &Telegram,
     scope: &Scope,
-    target: &ReplyTarget,
+    target: &RepliedMessage,
     attachment: Attachment,
 ) -> Result<(), StoreError> {
     let (role, content) = match target.from_bot {

@@ -6,7 +6,7 @@ use crate::{
     store::{InboxRow, StoreError},
     telegram::{
         Telegram,
-        parse::{self, IncomingMessage},
+        parse::{self, ReceivedMessage},
     },
 };
 use teloxide::types::UpdateKind;
@@ -14,7 +14,7 @@ use teloxide::types::UpdateKind;
 /// A message and its inbox row.
 pub struct WaitingMessage {
     pub inbox_id: i64,
-    pub message: IncomingMessage,
+    pub message: ReceivedMessage,
 }
 
 /// Everything that one sender has waiting in one conversation.

@@ -20,7 +20,7 @@ use teloxide::types::Message;
 
 /// One message of a person.
 #[derive(Debug, Clone, PartialEq)]
-pub struct IncomingMessage {
+pub struct ReceivedMessage {
     pub conversation: Conversation,
     pub message_id: String,
     pub sender: UserId,
@@ -33,7 +33,7 @@ pub struct IncomingMessage {
     pub agent: Option<String>,
     pub file: Option<TelegramFile>,
     pub album_id: Option<String>,
-    pub reply: Option<ReplyTarget>,
+    pub reply: Option<RepliedMessage>,
     /// Whether the message is meant for the bot: always in a private chat; in a group if the bot is mentioned, replied
     /// to or commanded.
     pub addressed: bool,
@@ -41,7 +41,7 @@ pub struct IncomingMessage {
 
 /// The message that a reply points at, as Telegram repeats it inside the reply.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ReplyTarget {
+pub struct RepliedMessage {
     pub message_id: String,
     pub from_bot: bool,
     pub author: Option<UserId>,
@@ -60,7 +60,7 @@ pub struct MessageText {
 }
 
 /// `None` if no person wrote the message: service messages, channel posts, other bots.
-pub fn parse_message(message: &Message, identity: &BotIdentity, routes: &Routes) -> Option<IncomingMessage> {
+pub fn parse_message(message: &Message, identity: &BotIdentity, routes: &Routes) -> Option<ReceivedMessage> {
     let sender = message.from.as_ref().filter(|user| !user.is_bot || user.is_anonymous())?;
     let file = TelegramFile::of_message(message);
     let raw_text = text_or_caption(message);
@@ -72,7 +72,7 @@ pub fn parse_message(message: &Message, identity: &BotIdentity, routes: &Routes)
     let mentioned =
         without_mention(&raw_text, identity).len() != raw_text.len() || has_mention(message, identity);
     let MessageText { text, agent } = message_text(message, identity, routes);
-    Some(IncomingMessage {
+    Some(ReceivedMessage {
         conversation: Conversation::telegram(message.chat.id.0),
         message_id: message.id.0.to_string(),
         sender: UserId(sender.id.0.to_string()),
@@ -114,9 +114,9 @@ fn forwarded_from(message: &Message) -> Option<String> {
     })
 }
 
-fn reply_target(message: &Message, identity: &BotIdentity) -> Option<ReplyTarget> {
+fn reply_target(message: &Message, identity: &BotIdentity) -> Option<RepliedMessage> {
     let target = message.reply_to_message()?;
-    Some(ReplyTarget {
+    Some(RepliedMessage {
         message_id: target.id.0.to_string(),
         from_bot: target.from.as_ref().is_some_and(|user| user.id.0 == identity.user_id),
         author: target.from.as_ref().map(|user| UserId(user.id.0.to_string())),

@@ -8,8 +8,10 @@ use super::raw_fields;
 use serde_json::{Map, Value, json};
 use teloxide::types::{Message, MessageEntity, MessageKind, Update, UpdateId, UpdateKind};
 
-/// Update kinds whose body is a message.
-const MESSAGE_KINDS: [(&str, fn(Message) -> UpdateKind); 2] =
+/// The field of an update that holds a message, and the kind of such an update.
+type MessageField = (&'static str, fn(Message) -> UpdateKind);
+
+const MESSAGE_FIELDS: [MessageField; 2] =
     [("message", UpdateKind::Message), ("edited_message", UpdateKind::EditedMessage)];
 
 /// Fields that every message has, or that hold its content: never dropped on their own.
@@ -52,10 +54,10 @@ pub enum Reading {
     FromRawFields,
 }
 
-/// Parses a raw update. The error says why it cannot be read, without any of its content.
+/// Parses a raw update. The error says why it cannot be parsed; it may quote the update, so it must not be logged.
 pub fn parse_update(raw: &str) -> Result<ParsedUpdate, String> {
     let mut update: Value = serde_json::from_str(raw).map_err(|_| "not JSON".to_owned())?;
-    for (name, kind) in MESSAGE_KINDS {
+    for (name, kind) in MESSAGE_FIELDS {
         if let Some(message) = update.get_mut(name) {
             let reading = repair(message);
             let message = serde_json::from_value(message.take()).map_err(|error| error.to_string())?;

@@ -75,7 +75,8 @@ async fn parse_or_skip(telegram: Arc<Telegram>, row: InboxRow) -> Option<Update>
             Some(Update { id: UpdateId(inbox_id as u32), kind: update.kind })
         }
         Err(reason) => {
-            warn!(op = "parse_update", inbox_id, reason, "update cannot be parsed; skipping it");
+            // The reason may quote the update, so it goes into the row and not into the log.
+            warn!(op = "parse_update", inbox_id, "update cannot be parsed; skipping it");
             skip_update(&telegram, inbox_id, &reason).await;
             None
         }

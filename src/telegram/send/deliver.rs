@@ -33,8 +33,9 @@ pub async fn deliver(telegram: &Telegram, row: &OutboxRow) -> ControlFlow<()> {
     }
     let request: SendRequest = match serde_json::from_value(row.payload.clone()) {
         Ok(request) => request,
-        Err(error) => {
-            error!(%error, op = "deliver", "the payload cannot be parsed; giving up");
+        // The error may quote the payload, so it is not logged.
+        Err(_) => {
+            error!(op = "deliver", "the payload cannot be parsed; giving up");
             outcome::record_failure(telegram, row, "its plan cannot be read").await;
             return ControlFlow::Continue(());
         }

@@ -14,7 +14,7 @@ pub(super) fn write<'a>(
     source: &'a str,
     events: impl Iterator<Item = (Event<'a>, Range<usize>)>,
 ) -> (String, Vec<Span>) {
-    let mut writer = Writer { source, ..Writer::default() };
+    let mut writer = EntityWriter { source, ..EntityWriter::default() };
     for (event, range) in events {
         writer.event(event, range);
     }
@@ -50,7 +50,7 @@ struct List {
 }
 
 #[derive(Default)]
-struct Writer<'a> {
+struct EntityWriter<'a> {
     source: &'a str,
     text: String,
     spans: Vec<Span>,
@@ -67,7 +67,7 @@ struct Writer<'a> {
     at_line_start: bool,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> EntityWriter<'a> {
     fn event(&mut self, event: Event<'a>, range: Range<usize>) {
         match event {
             Event::Start(tag) => self.start(tag, range),
