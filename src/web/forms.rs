@@ -1,15 +1,15 @@
 //! Multipart forms with messages and files, for the API and the page. A field that is present but empty counts as not
 //! sent: browsers send all fields of a form.
 
-use super::{problem::Problem, submit::IncomingMessage};
+use super::{problem::Problem, submit::PostedMessage};
 use crate::{
     attachments::NewFile,
     domain::{AttachmentId, MessageId},
 };
 use axum::extract::{Multipart, multipart::Field};
 
-pub async fn read_message(mut form: Multipart) -> Result<IncomingMessage, Problem> {
-    let mut message = IncomingMessage::default();
+pub async fn read_message(mut form: Multipart) -> Result<PostedMessage, Problem> {
+    let mut message = PostedMessage::default();
     while let Some(field) = form.next_field().await? {
         let name = field.name().unwrap_or_default().to_owned();
         match name.as_str() {

@@ -20,7 +20,7 @@ const MAX_FILES_PER_MESSAGE: usize = 20;
 
 /// A message as it was sent.
 #[derive(Default)]
-pub struct IncomingMessage {
+pub struct PostedMessage {
     pub text: String,
     pub new_files: Vec<NewFile>,
     /// Files that are stored already: uploaded before, or part of a conversation.
@@ -30,7 +30,7 @@ pub struct IncomingMessage {
     pub reply_attachment: Option<AttachmentId>,
 }
 
-impl IncomingMessage {
+impl PostedMessage {
     pub fn is_empty(&self) -> bool {
         self.text.trim().is_empty() && self.new_files.is_empty() && self.known_files.is_empty()
     }
@@ -46,7 +46,7 @@ pub async fn submit(
     site: &Site,
     viewer: &Viewer,
     (session, scope): (&Session, &Scope),
-    incoming: IncomingMessage,
+    incoming: PostedMessage,
 ) -> Result<SubmittedMessage, Problem> {
     if incoming.text.chars().count() > MAX_TEXT_CHARS {
         return Err(Problem::invalid(format!("content must have at most {MAX_TEXT_CHARS} characters.")));
@@ -113,7 +113,7 @@ pub async fn submit(
 async fn find_reply_target(
     site: &Site,
     session: &Session,
-    incoming: &IncomingMessage,
+    incoming: &PostedMessage,
 ) -> Result<Option<Message>, Problem> {
     let Some(id) = incoming.reply_to else {
         return match incoming.reply_attachment {

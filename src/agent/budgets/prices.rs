@@ -82,7 +82,7 @@ mod tests {
             ("claude-sonnet-5-5".to_owned(), price(2.0, 10.0, Some(0.1))),
             ("claude-sonnet-5".to_owned(), price(3.0, 15.0, None)),
             ("gemini-3.8-flash".to_owned(), price(0.75, 3.75, None)),
-            ("somebody/their-model".to_owned(), price(1.0, 1.0, None)),
+            ("owner/their-model".to_owned(), price(1.0, 1.0, None)),
         ])
     }
 

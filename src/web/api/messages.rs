@@ -9,7 +9,7 @@ use crate::{
         extract::{Object, Path},
         forms,
         problem::{BodyProblems, CommonProblems, Problem},
-        submit::{IncomingMessage, submit},
+        submit::{PostedMessage, submit},
     },
 };
 use axum::{
@@ -87,7 +87,7 @@ pub async fn send(
         }
         _ => {
             let Object(message) = Object::<MessageBody>::from_request(request, &()).await?;
-            IncomingMessage {
+            PostedMessage {
                 text: message.content,
                 reply_to: message.reply_to.map(MessageId),
                 reply_attachment: message.reply_attachment.map(AttachmentId),

@@ -7,7 +7,7 @@ use crate::{
     domain::{SessionId, TurnId},
     web::{
         Site, forms,
-        submit::{IncomingMessage, submit},
+        submit::{PostedMessage, submit},
     },
 };
 use axum::{
@@ -48,7 +48,7 @@ async fn submit_and_wait(
     site: &Site,
     viewer: &Viewer,
     id: SessionId,
-    message: IncomingMessage,
+    message: PostedMessage,
 ) -> Result<Redirect, PageError> {
     let found = viewer.session(&site.store, id).await?;
     let (session, scope) = found.ok_or_else(PageError::not_found)?;

@@ -140,12 +140,12 @@ fn results_come_first_and_later_text_joins_their_message() {
 
 #[test]
 fn a_cut_history_begins_and_ends_with_the_user() {
-    let nobody = json!([
+    let expected = json!([
         {"role": "user", "content": [says("(What was said before this is left out.)")]},
         {"role": "assistant", "content": [says("Hi."), says("Anyone?")]},
         {"role": "user", "content": [says("Please go on.")]},
     ]);
-    assert_eq!(sent(vec![assistant("Hi.", vec![]), assistant("Anyone?", vec![])], &[]), nobody);
+    assert_eq!(sent(vec![assistant("Hi.", vec![]), assistant("Anyone?", vec![])], &[]), expected);
     let quiet = json!([{"role": "user", "content": [says("Please go on.")]}]);
     for empty in [vec![], vec![tool("c1", "stray")], vec![assistant(" ", vec![])]] {
         assert_eq!(sent(empty, &[]), quiet);
