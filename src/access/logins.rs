@@ -8,7 +8,7 @@ use crate::{
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use chrono::{DateTime, TimeDelta, Utc};
-use hmac::{Hmac, Mac as _};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use rand::RngExt as _;
 use sha2::{Digest as _, Sha256};
 use std::{collections::HashSet, sync::Arc};
@@ -29,6 +29,7 @@ pub const MAX_TOKENS_PER_USER: i64 = 100;
 const TOKEN_PREFIX: &str = "pt_";
 const LINK_KEY: &str = "links";
 const MAC_BYTES: usize = 32;
+const SHA256_BLOCK_BYTES: usize = 64;
 
 /// How people reach the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -229,8 +230,10 @@ impl Logins {
     async fn mac(&self, claim: &[u8]) -> Result<Hmac<Sha256>, StoreError> {
         let key =
             self.key.get_or_try_init(|| async { self.store.web_key(LINK_KEY, &new_secret()).await }).await?;
-        // A key of the block size of SHA-256: the type needs no error for a wrong length.
-        let mut mac = Hmac::<Sha256>::new(&Sha256::digest(key).into_iter().chain([0; 32]).collect());
+        // A key of SHA-256's block size: a constructor that cannot fail takes it.
+        let mut block = [0; SHA256_BLOCK_BYTES];
+        block[..MAC_BYTES].copy_from_slice(&Sha256::digest(key));
+        let mut mac = Hmac::<Sha256>::new(&block.into());
         mac.update(claim);
         Ok(mac)
     }
@@ -244,7 +247,7 @@ fn new_secret() -> String {
 /// The stored form of a secret. The secret is long and random, so a fast hash is enough. A lookup by hash leaks nothing
 /// about the secret through its timing.
 fn hash(secret: &str) -> String {
-    format!("{:x}", Sha256::digest(secret))
+    Sha256::digest(secret).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
