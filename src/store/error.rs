@@ -1,4 +1,4 @@
-//! `StoreError`: why a store verb failed, sorted by what the caller does next.
+//! `StoreError`: why a store verb failed, sorted by what the caller does next. It always names the verb.
 
 use sqlx::sqlite::SqliteError;
 use std::fmt::Display;
@@ -10,8 +10,8 @@ const SQLITE_BUSY: i32 = 5;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database cannot be reached at the moment. Keep the data and retry.
-    #[error("the database is not reachable: {0}")]
-    Unavailable(sqlx::Error),
+    #[error("{}: the database is not reachable: {}", .0.op, .0.error)]
+    Unavailable(DatabaseError),
     /// Another task or instance did it first. Drop this attempt.
     #[error("already done elsewhere")]
     AlreadyDone,
@@ -19,33 +19,61 @@ pub enum StoreError {
     #[error("{0}")]
     Unusable(String),
     /// A bug in this program. Log it and give up on this one operation.
-    #[error("the database refused a query: {0}")]
-    Broken(sqlx::Error),
+    #[error("{}: the database refused a query: {}", .0.op, .0.error)]
+    Broken(DatabaseError),
 }
 
-impl From<sqlx::Error> for StoreError {
+/// A database error and the verb that it stopped.
+#[derive(Debug, thiserror::Error)]
+#[error("{op}: {error}")]
+pub struct DatabaseError {
+    op: &'static str,
+    error: sqlx::Error,
+}
+
+/// Why a function of `queries/` failed. The verb that runs it turns this into a `StoreError`.
+#[derive(Debug)]
+pub enum QueryError {
+    Database(sqlx::Error),
+    AlreadyDone,
+}
+
+impl From<sqlx::Error> for QueryError {
     fn from(error: sqlx::Error) -> Self {
-        use sqlx::Error as E;
-        match &error {
-            E::Io(_) | E::Tls(_) | E::PoolTimedOut | E::PoolClosed | E::WorkerCrashed => {
-                Self::Unavailable(error)
+        Self::Database(error)
+    }
+}
+
+impl QueryError {
+    /// Adds the name of the verb and decides whether a retry can help.
+    pub(super) fn in_verb(self, op: &'static str) -> StoreError {
+        match self {
+            Self::Database(error) if is_passing(&error) => {
+                StoreError::Unavailable(DatabaseError { op, error })
             }
-            E::Database(e) if e.try_downcast_ref::<SqliteError>().is_some() => {
-                // Caused by the file system or another process: BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN.
-                match sqlite_code(&error) {
-                    Some(5..=8 | 10 | 13 | 14) => Self::Unavailable(error),
-                    _ => Self::Broken(error),
-                }
-            }
-            E::Database(e) => match e.code().as_deref() {
-                // Server shutdown, serialization failure, deadlock.
-                Some("57P01" | "57P02" | "57P03" | "40001" | "40P01") => Self::Unavailable(error),
-                // Connection errors and exhausted resources.
-                Some(code) if code.starts_with("08") || code.starts_with("53") => Self::Unavailable(error),
-                _ => Self::Broken(error),
-            },
-            _ => Self::Broken(error),
+            Self::Database(error) => StoreError::Broken(DatabaseError { op, error }),
+            Self::AlreadyDone => StoreError::AlreadyDone,
         }
+    }
+}
+
+/// True if the same query may succeed later.
+fn is_passing(error: &sqlx::Error) -> bool {
+    use sqlx::Error as E;
+    match error {
+        E::Io(_) | E::Tls(_) | E::PoolTimedOut | E::PoolClosed | E::WorkerCrashed => true,
+        // Caused by the file system or another process: BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN.
+        E::Database(e) if e.try_downcast_ref::<SqliteError>().is_some() => {
+            matches!(sqlite_code(error), Some(5..=8 | 10 | 13 | 14))
+        }
+        E::Database(e) => match e.code().as_deref() {
+            // Server shutdown, serialization failure, deadlock.
+            Some("57P01" | "57P02" | "57P03" | "40001" | "40P01") => true,
+            // Connection errors and exhausted resources.
+            Some(code) => code.starts_with("08") || code.starts_with("53"),
+            None => false,
+        },
+        _ => false,
     }
 }
 
@@ -55,10 +83,10 @@ impl StoreError {
         Self::Unusable(format!("{context}: {error}"))
     }
 
-    /// What a verb answers while the database is away, for tests of retries.
+    /// What a verb returns while the database is unreachable, for tests of retries.
     #[cfg(test)]
     pub(crate) fn pool_closed() -> Self {
-        Self::Unavailable(sqlx::Error::PoolClosed)
+        QueryError::from(sqlx::Error::PoolClosed).in_verb("test")
     }
 }
 

@@ -14,7 +14,7 @@ pub mod schema;
 #[allow(clippy::duplicate_mod)]
 mod sqlite;
 
-pub use error::StoreError;
+pub use error::{DatabaseError, StoreError};
 pub use pool::Store;
 pub use records::*;
 
@@ -23,35 +23,37 @@ use crate::domain::{
     Recipe, Session, SessionId, TokenId, Turn, TurnId, UserId,
 };
 use chrono::{DateTime, NaiveDate, Utc};
+use error::QueryError;
 use pool::Pool;
 
 macro_rules! verbs {
-    ($($room:ident { $($kind:ident $verb:ident($($arg:ident: $type:ty),*) -> $out:ty;)* })*) => {
+    ($($module:ident { $($kind:ident $verb:ident($($arg:ident: $type:ty),*) -> $out:ty;)* })*) => {
         impl Store {
             $($(
                 pub async fn $verb(&self, $($arg: $type),*) -> Result<$out, StoreError> {
-                    verbs!(@$kind self, $room, $verb($($arg),*))
+                    let run = async { verbs!(@$kind self, $module, $verb($($arg),*)) };
+                    run.await.map_err(|error: QueryError| error.in_verb(stringify!($verb)))
                 }
             )*)*
         }
     };
-    (@read $store:ident, $room:ident, $verb:ident($($arg:ident),*)) => {
+    (@read $store:ident, $module:ident, $verb:ident($($arg:ident),*)) => {
         match &*$store.pool {
-            Pool::Sqlite { read, .. } => sqlite::$room::$verb(&mut *read.acquire().await?, $($arg),*).await,
-            Pool::Postgres(pool) => postgres::$room::$verb(&mut *pool.acquire().await?, $($arg),*).await,
+            Pool::Sqlite { read, .. } => sqlite::$module::$verb(&mut *read.acquire().await?, $($arg),*).await,
+            Pool::Postgres(pool) => postgres::$module::$verb(&mut *pool.acquire().await?, $($arg),*).await,
         }
     };
-    (@write $store:ident, $room:ident, $verb:ident($($arg:ident),*)) => {
+    (@write $store:ident, $module:ident, $verb:ident($($arg:ident),*)) => {
         match &*$store.pool {
             Pool::Sqlite { write, .. } => {
                 let mut transaction = write.begin_with("BEGIN IMMEDIATE").await?;
-                let out = sqlite::$room::$verb(&mut *transaction, $($arg),*).await?;
+                let out = sqlite::$module::$verb(&mut *transaction, $($arg),*).await?;
                 transaction.commit().await?;
                 Ok(out)
             }
             Pool::Postgres(pool) => {
                 let mut transaction = pool.begin().await?;
-                let out = postgres::$room::$verb(&mut *transaction, $($arg),*).await?;
+                let out = postgres::$module::$verb(&mut *transaction, $($arg),*).await?;
                 transaction.commit().await?;
                 Ok(out)
             }

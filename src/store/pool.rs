@@ -1,7 +1,7 @@
 //! Opens a database by its URL, migrates it and holds its connection pools.
 
 use super::{
-    error::{StoreError, is_sqlite_busy},
+    error::{QueryError, StoreError, is_sqlite_busy},
     schema,
 };
 use sqlx::{
@@ -69,7 +69,8 @@ impl Store {
         let ask = async |pool: &SqlitePool| -> Result<String, sqlx::Error> {
             sqlx::query(AssertSqlSafe(sql.clone())).fetch_one(pool).await?.try_get("value")
         };
-        Ok(Some([ask(write).await?, ask(read).await?]))
+        let values = async { Ok([ask(write).await?, ask(read).await?]) }.await;
+        values.map(Some).map_err(|error: QueryError| error.in_verb("sqlite_pragma"))
     }
 
     pub async fn close(&self) {
@@ -81,6 +82,11 @@ impl Store {
             Pool::Postgres(pool) => pool.close().await,
         }
     }
+}
+
+/// A database error that the messages of `open_sqlite` and `open_postgres` do not explain better.
+fn open_error(error: sqlx::Error) -> StoreError {
+    QueryError::from(error).in_verb("open")
 }
 
 fn schema_error(error: sqlx::migrate::MigrateError) -> StoreError {
@@ -98,24 +104,25 @@ async fn open_sqlite(url: &str) -> Result<Pool, StoreError> {
         .pragma("cache_size", "-4096");
     if let Some(folder) = options.get_filename().parent() {
         std::fs::create_dir_all(folder).map_err(|e| {
-            StoreError::unusable(&format!("the database folder {} cannot be made", folder.display()), e)
+            StoreError::unusable(&format!("the database folder {} cannot be created", folder.display()), e)
         })?;
     }
     let mut first = connect_and_switch_to_wal(&options)
         .await
         .map_err(|e| StoreError::unusable(&format!("the database {url} cannot be opened"), e))?;
     // One transaction around all migrations: of two processes that start together, one waits for the other.
-    let mut transaction = first.begin_with("BEGIN IMMEDIATE").await?;
+    let mut transaction = first.begin_with("BEGIN IMMEDIATE").await.map_err(open_error)?;
     schema::sqlite().run(&mut *transaction).await.map_err(schema_error)?;
-    transaction.commit().await?;
+    transaction.commit().await.map_err(open_error)?;
     let write = SqlitePoolOptions::new()
         .max_connections(1)
         .idle_timeout(None)
         .max_lifetime(None)
         .test_before_acquire(false)
         .connect_with(options.clone())
-        .await?;
-    first.close().await?;
+        .await
+        .map_err(open_error)?;
+    first.close().await.map_err(open_error)?;
     let read = SqlitePoolOptions::new()
         .max_connections(4)
         .test_before_acquire(false)
@@ -144,9 +151,9 @@ async fn open_postgres(url: &str) -> Result<Pool, StoreError> {
     // One plain connection first: a pool would retry a wrong password until its timeout.
     let mut first = sqlx::postgres::PgConnection::connect_with(&options)
         .await
-        .map_err(|e| StoreError::unusable("PostgreSQL does not let us in", e))?;
+        .map_err(|e| StoreError::unusable("PostgreSQL refused the connection", e))?;
     schema::postgres().run(&mut first).await.map_err(schema_error)?;
-    first.close().await?;
+    first.close().await.map_err(open_error)?;
     let pool = PgPoolOptions::new()
         .max_connections(10)
         .acquire_timeout(Duration::from_secs(10))

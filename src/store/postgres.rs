@@ -18,7 +18,7 @@ pub fn all_of(words: &[String]) -> String {
 }
 
 /// From here to the end of the transaction nobody else does the thing of this name.
-pub async fn alone(conn: &mut Conn, name: &str) -> Result<(), super::StoreError> {
+pub async fn alone(conn: &mut Conn, name: &str) -> Result<(), super::QueryError> {
     sqlx::query::<Db>("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))")
         .bind(name)
         .execute(conn)

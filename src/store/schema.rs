@@ -50,11 +50,14 @@ pub fn versions(url: &str) -> Vec<i64> {
 
 /// Migrates a database up to `version` only. Tests insert rows of that version and replay the later migrations.
 pub async fn migrate_to(url: &str, version: i64) -> Result<(), StoreError> {
-    let done = if url.starts_with("sqlite:") {
-        let options = SqliteConnectOptions::from_str(url)?.create_if_missing(true);
-        sqlite().run_to(version, &mut SqliteConnection::connect_with(&options).await?).await
-    } else {
-        postgres().run_to(version, &mut PgConnection::connect(url).await?).await
+    let migrated = async {
+        if url.starts_with("sqlite:") {
+            let options = SqliteConnectOptions::from_str(url)?.create_if_missing(true);
+            sqlite().run_to(version, &mut SqliteConnection::connect_with(&options).await?).await
+        } else {
+            postgres().run_to(version, &mut PgConnection::connect(url).await?).await
+        }
     };
-    done.map_err(|e| StoreError::unusable(&format!("the schema cannot be brought to version {version}"), e))
+    let failed = |e| StoreError::unusable(&format!("the schema cannot be migrated to version {version}"), e);
+    migrated.await.map_err(failed)
 }

@@ -16,7 +16,7 @@ pub fn all_of(words: &[String]) -> String {
     words.iter().map(|word| format!("\"{word}\"*")).collect::<Vec<_>>().join(" ")
 }
 
-pub async fn alone(_: &mut Conn, _: &str) -> Result<(), super::StoreError> {
+pub async fn alone(_: &mut Conn, _: &str) -> Result<(), super::QueryError> {
     Ok(())
 }
 

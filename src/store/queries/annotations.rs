@@ -3,12 +3,12 @@
 use super::{Conn, Db, history, labels, sessions};
 use crate::{
     domain::{AttachmentId, MessageId, Reference, Target},
-    store::{Annotation, Change, StoreError},
+    store::{Annotation, Change, QueryError},
 };
 use sqlx::Row as _;
 
 /// Sets references and tags of a message, if the session is still at the revision the caller has read.
-pub async fn annotate_message(conn: &mut Conn, annotation: &Annotation) -> Result<Change, StoreError> {
+pub async fn annotate_message(conn: &mut Conn, annotation: &Annotation) -> Result<Change, QueryError> {
     let session = annotation.session;
     let Some(mut message) =
         history::message(conn, annotation.message).await?.filter(|message| message.session_id == session)
@@ -29,7 +29,7 @@ pub async fn annotate_message(conn: &mut Conn, annotation: &Annotation) -> Resul
 }
 
 /// Removes every reference to a file that is being deleted.
-pub async fn remove_references_to(conn: &mut Conn, file: AttachmentId) -> Result<(), StoreError> {
+pub async fn remove_references_to(conn: &mut Conn, file: AttachmentId) -> Result<(), QueryError> {
     let url = Target::url_of(file);
     let found = sqlx::query::<Db>("SELECT internal_id FROM message_labels WHERE kind = 'ref' AND value = $1")
         .bind(&url)

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     domain::{Attachment, AttachmentId, Conversation, MessageId, Recipe, SessionId},
-    store::StoreError,
+    store::QueryError,
 };
 use chrono::{DateTime, Utc};
 use sqlx::{AssertSqlSafe, QueryBuilder, Row as _, types::Json};
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 /// A statement takes only so many values.
 const AT_ONCE: usize = 10_000;
 
-pub async fn add_attachment(conn: &mut Conn, attachment: &Attachment) -> Result<(), StoreError> {
+pub async fn add_attachment(conn: &mut Conn, attachment: &Attachment) -> Result<(), QueryError> {
     let a = attachment;
     sqlx::query::<Db>(
         "INSERT INTO attachment_metadata (attachment_id, conversation_id, interface_type, source, sha256, mime_type, \
@@ -44,7 +44,7 @@ pub async fn add_attachment(conn: &mut Conn, attachment: &Attachment) -> Result<
 
 /// Records the file that a recipe was rendered to, unless one is recorded already. False if the attachment was deleted
 /// meanwhile: then the blob is marked for deletion.
-pub async fn store_rendered_attachment(conn: &mut Conn, rendered: &Attachment) -> Result<bool, StoreError> {
+pub async fn store_rendered_attachment(conn: &mut Conn, rendered: &Attachment) -> Result<bool, QueryError> {
     let (object_key, sha256) =
         (rendered.object_key().unwrap_or_default(), rendered.sha256().unwrap_or_default());
     let done = sqlx::query::<Db>(
@@ -81,7 +81,7 @@ pub async fn set_provenance(
     id: AttachmentId,
     parents: &[AttachmentId],
     recipe: Option<&Recipe>,
-) -> Result<(), StoreError> {
+) -> Result<(), QueryError> {
     sqlx::query::<Db>("UPDATE attachment_metadata SET parents = $2, recipe = $3 WHERE attachment_id = $1")
         .bind(id.to_string())
         .bind(Json(parents))
@@ -95,7 +95,7 @@ pub async fn set_provenance(
 pub async fn children_of_attachment(
     conn: &mut Conn,
     parent: &Attachment,
-) -> Result<Vec<Attachment>, StoreError> {
+) -> Result<Vec<Attachment>, QueryError> {
     let sql = format!(
         "SELECT {ATTACHMENT} FROM attachment_metadata f WHERE f.interface_type = $1 AND f.conversation_id = $2 \
          AND f.created_at >= $3 AND CAST(f.parents AS TEXT) LIKE $4 ORDER BY f.created_at DESC"
@@ -116,7 +116,7 @@ pub async fn move_attachments(
     ids: &[AttachmentId],
     from: &Conversation,
     to: &Conversation,
-) -> Result<(), StoreError> {
+) -> Result<(), QueryError> {
     for id in ids {
         sqlx::query::<Db>(
             "UPDATE attachment_metadata SET interface_type = $4, conversation_id = $5 \
@@ -138,7 +138,7 @@ pub async fn shown_as(
     conn: &mut Conn,
     message: MessageId,
     attachment: Option<AttachmentId>,
-) -> Result<Option<String>, StoreError> {
+) -> Result<Option<String>, QueryError> {
     let row = sqlx::query::<Db>(
         "SELECT COALESCE( \
            (SELECT MIN(a.interface_message_id) FROM message_attachments a \
@@ -158,7 +158,7 @@ pub async fn link(
     position: usize,
     attachment: AttachmentId,
     carried_by: Option<&String>,
-) -> Result<(), StoreError> {
+) -> Result<(), QueryError> {
     sqlx::query::<Db>(
         "INSERT INTO message_attachments (internal_id, position, attachment_id, interface_message_id) \
          VALUES ($1, $2, $3, $4)",
@@ -177,7 +177,7 @@ pub async fn attachment(
     conn: &mut Conn,
     place: &Conversation,
     id: AttachmentId,
-) -> Result<Option<Attachment>, StoreError> {
+) -> Result<Option<Attachment>, QueryError> {
     let sql = format!(
         "SELECT {ATTACHMENT} FROM attachment_metadata f \
          WHERE f.attachment_id = $1 AND f.interface_type = $2 AND f.conversation_id = $3"
@@ -196,7 +196,7 @@ pub async fn attachments(
     conn: &mut Conn,
     place: &Conversation,
     ids: &[AttachmentId],
-) -> Result<Vec<Attachment>, StoreError> {
+) -> Result<Vec<Attachment>, QueryError> {
     let mut found: HashMap<AttachmentId, Attachment> = HashMap::new();
     for some in ids.chunks(AT_ONCE) {
         let mut query = QueryBuilder::<Db>::new(format!(
@@ -221,7 +221,7 @@ pub async fn carriers(
     conn: &mut Conn,
     session: SessionId,
     ids: &[AttachmentId],
-) -> Result<Vec<(AttachmentId, MessageId)>, StoreError> {
+) -> Result<Vec<(AttachmentId, MessageId)>, QueryError> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -252,7 +252,7 @@ pub async fn recent_attachments(
     place: &Conversation,
     since: DateTime<Utc>,
     limit: i64,
-) -> Result<Vec<Attachment>, StoreError> {
+) -> Result<Vec<Attachment>, QueryError> {
     let sql = format!(
         "SELECT {ATTACHMENT} FROM attachment_metadata f WHERE f.interface_type = $1 AND f.conversation_id = $2 \
          AND f.created_at >= $3 ORDER BY f.created_at DESC LIMIT $4"
@@ -268,7 +268,7 @@ pub async fn recent_attachments(
 }
 
 /// How many bytes a conversation's files add up to.
-pub async fn bytes_kept(conn: &mut Conn, place: &Conversation) -> Result<i64, StoreError> {
+pub async fn bytes_kept(conn: &mut Conn, place: &Conversation) -> Result<i64, QueryError> {
     let row = sqlx::query::<Db>(
         "SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) AS total FROM attachment_metadata \
          WHERE interface_type = $1 AND conversation_id = $2",
@@ -284,7 +284,7 @@ pub async fn bytes_kept(conn: &mut Conn, place: &Conversation) -> Result<i64, St
 pub async fn attachment_anywhere(
     conn: &mut Conn,
     id: AttachmentId,
-) -> Result<Option<Attachment>, StoreError> {
+) -> Result<Option<Attachment>, QueryError> {
     let sql = format!("SELECT {ATTACHMENT} FROM attachment_metadata f WHERE f.attachment_id = $1");
     let row = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(id.to_string()).fetch_optional(conn).await?;
     Ok(row.as_ref().map(rows::attachment).transpose()?)

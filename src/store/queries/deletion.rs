@@ -6,14 +6,14 @@ use super::{
 };
 use crate::{
     domain::{AttachmentId, Conversation, InterfaceType, SessionId, TurnId},
-    store::{DeletedSession, Doomed, StoreError},
+    store::{DeletedSession, Doomed, QueryError},
 };
 use chrono::{DateTime, Utc};
 use sqlx::{QueryBuilder, Row as _};
 use std::collections::HashSet;
 
 /// Deletes a session with everything in it that no other session uses; none if there is no such session.
-pub async fn delete_session(conn: &mut Conn, id: SessionId) -> Result<Option<DeletedSession>, StoreError> {
+pub async fn delete_session(conn: &mut Conn, id: SessionId) -> Result<Option<DeletedSession>, QueryError> {
     let Some(session) = super::sessions::session(conn, id).await? else { return Ok(None) };
     let place = session.conversation;
     let text = id.to_string();
@@ -54,7 +54,7 @@ pub async fn delete_session(conn: &mut Conn, id: SessionId) -> Result<Option<Del
 }
 
 /// Takes all messages out of a session, with what hangs on them. Its files stay for the caller to judge.
-pub async fn empty_session(conn: &mut Conn, id: SessionId) -> Result<(), StoreError> {
+pub async fn empty_session(conn: &mut Conn, id: SessionId) -> Result<(), QueryError> {
     let text = id.to_string();
     for sql in [
         "DELETE FROM outbox WHERE turn_id IS NOT NULL \
@@ -72,7 +72,7 @@ async fn only_used_by(
     conn: &mut Conn,
     place: &Conversation,
     id: SessionId,
-) -> Result<HashSet<AttachmentId>, StoreError> {
+) -> Result<HashSet<AttachmentId>, QueryError> {
     let others = sqlx::query::<Db>(
         "SELECT COUNT(*) AS n FROM session_metadata \
          WHERE interface_type = $1 AND conversation_id = $2 AND session_id <> $3",
@@ -94,7 +94,7 @@ pub async fn own_files(
     conn: &mut Conn,
     place: &Conversation,
     id: SessionId,
-) -> Result<HashSet<AttachmentId>, StoreError> {
+) -> Result<HashSet<AttachmentId>, QueryError> {
     let own = sqlx::query::<Db>(
         "SELECT a.attachment_id FROM message_history m \
          JOIN message_attachments a ON a.internal_id = m.internal_id \
@@ -119,7 +119,7 @@ pub async fn own_files(
 }
 
 /// All files that messages of this session carry or refer to.
-pub async fn files_in_use(conn: &mut Conn, id: SessionId) -> Result<HashSet<AttachmentId>, StoreError> {
+pub async fn files_in_use(conn: &mut Conn, id: SessionId) -> Result<HashSet<AttachmentId>, QueryError> {
     let used = sqlx::query::<Db>(
         "SELECT a.attachment_id FROM message_history m \
          JOIN message_attachments a ON a.internal_id = m.internal_id WHERE m.session_id = $1 \
@@ -139,7 +139,7 @@ pub async fn spared(
     conn: &mut Conn,
     place: &Conversation,
     mut files: HashSet<AttachmentId>,
-) -> Result<HashSet<AttachmentId>, StoreError> {
+) -> Result<HashSet<AttachmentId>, QueryError> {
     // Pictures without a file are made again from their parents when somebody asks for them.
     let sql = format!(
         "SELECT {ATTACHMENT} FROM attachment_metadata f \
@@ -167,7 +167,7 @@ pub async fn spared(
 async fn all_of_conversation(
     conn: &mut Conn,
     place: &Conversation,
-) -> Result<HashSet<AttachmentId>, StoreError> {
+) -> Result<HashSet<AttachmentId>, QueryError> {
     let all = sqlx::query::<Db>(
         "SELECT attachment_id FROM attachment_metadata WHERE interface_type = $1 AND conversation_id = $2",
     )
@@ -179,7 +179,7 @@ async fn all_of_conversation(
 }
 
 /// Files that were uploaded and never sent with a message.
-pub async fn forget_uploads(conn: &mut Conn, before: DateTime<Utc>) -> Result<u64, StoreError> {
+pub async fn forget_uploads(conn: &mut Conn, before: DateTime<Utc>) -> Result<u64, QueryError> {
     let stale = sqlx::query::<Db>(
         "SELECT attachment_id FROM attachment_metadata \
          WHERE interface_type = 'web' AND conversation_id >= 'uploads-' AND conversation_id < 'uploads.' \
@@ -195,11 +195,11 @@ pub async fn forget_uploads(conn: &mut Conn, before: DateTime<Utc>) -> Result<u6
 }
 
 /// Deletes what is known of a file and notes its bytes as doomed. False if there is no such file.
-pub async fn delete_attachment(conn: &mut Conn, id: AttachmentId) -> Result<bool, StoreError> {
+pub async fn delete_attachment(conn: &mut Conn, id: AttachmentId) -> Result<bool, QueryError> {
     doom(conn, id).await
 }
 
-async fn doom(conn: &mut Conn, id: AttachmentId) -> Result<bool, StoreError> {
+async fn doom(conn: &mut Conn, id: AttachmentId) -> Result<bool, QueryError> {
     super::annotations::remove_references_to(conn, id).await?;
     // A history without one of its files is another.
     sqlx::query::<Db>(
@@ -226,7 +226,7 @@ async fn doom(conn: &mut Conn, id: AttachmentId) -> Result<bool, StoreError> {
 }
 
 /// Bytes whose rows are gone.
-pub async fn doomed_objects(conn: &mut Conn, limit: i64) -> Result<Vec<Doomed>, StoreError> {
+pub async fn doomed_objects(conn: &mut Conn, limit: i64) -> Result<Vec<Doomed>, QueryError> {
     let found = sqlx::query::<Db>(
         "SELECT attachment_id, object_key, sha256 FROM doomed_objects ORDER BY attachment_id LIMIT $1",
     )
@@ -244,7 +244,7 @@ pub async fn doomed_objects(conn: &mut Conn, limit: i64) -> Result<Vec<Doomed>, 
 }
 
 /// Does any file have these bytes?
-pub async fn object_in_use(conn: &mut Conn, object_key: &str) -> Result<bool, StoreError> {
+pub async fn object_in_use(conn: &mut Conn, object_key: &str) -> Result<bool, QueryError> {
     let row = sqlx::query::<Db>("SELECT COUNT(*) AS n FROM attachment_metadata WHERE object_key = $1")
         .bind(object_key)
         .fetch_one(conn)
@@ -253,7 +253,7 @@ pub async fn object_in_use(conn: &mut Conn, object_key: &str) -> Result<bool, St
 }
 
 /// These bytes are gone, or are wanted after all.
-pub async fn forget_doomed(conn: &mut Conn, ids: &[AttachmentId]) -> Result<(), StoreError> {
+pub async fn forget_doomed(conn: &mut Conn, ids: &[AttachmentId]) -> Result<(), QueryError> {
     if ids.is_empty() {
         return Ok(());
     }

@@ -4,7 +4,7 @@
 use super::{Conn, Db, JOIN, Row, rows};
 use crate::{
     domain::{Conversation, PlannedSend, TurnId},
-    store::{Draft, StoreError},
+    store::{Draft, QueryError},
 };
 use chrono::Utc;
 use sqlx::{AssertSqlSafe, Row as _, types::Json};
@@ -28,7 +28,7 @@ pub async fn start_draft(
     turn: TurnId,
     send: &PlannedSend,
     reply_to: Option<&str>,
-) -> Result<Option<i64>, StoreError> {
+) -> Result<Option<i64>, QueryError> {
     // The turn cannot end in between: its answer is queued after this row or not before it is seen.
     let sql = format!(
         "SELECT t.interface_type, t.conversation_id FROM turns t WHERE t.turn_id = $1 AND t.state = 'running' \
@@ -69,7 +69,7 @@ pub async fn start_draft(
 }
 
 /// The draft arrived: this is the id people see it under.
-pub async fn draft_sent(conn: &mut Conn, turn: TurnId, shown_id: &str) -> Result<(), StoreError> {
+pub async fn draft_sent(conn: &mut Conn, turn: TurnId, shown_id: &str) -> Result<(), QueryError> {
     sqlx::query::<Db>(
         "UPDATE outbox SET state = 'sent', updated_at = $2 \
          WHERE outbox_id = (SELECT d.outbox_id FROM drafts d WHERE d.turn_id = $1)",
@@ -87,7 +87,7 @@ pub async fn draft_sent(conn: &mut Conn, turn: TurnId, shown_id: &str) -> Result
 }
 
 /// The turn has no draft any more: its message is gone, or it certainly never left, which then leaves no trace.
-pub async fn drop_draft(conn: &mut Conn, turn: TurnId) -> Result<(), StoreError> {
+pub async fn drop_draft(conn: &mut Conn, turn: TurnId) -> Result<(), QueryError> {
     let row = sqlx::query::<Db>("DELETE FROM drafts WHERE turn_id = $1 RETURNING outbox_id")
         .bind(turn.to_string())
         .fetch_optional(&mut *conn)
@@ -101,7 +101,7 @@ pub async fn drop_draft(conn: &mut Conn, turn: TurnId) -> Result<(), StoreError>
 }
 
 /// These messages are the turn's answer now.
-pub async fn become_answer(conn: &mut Conn, turn: TurnId, shown_ids: &[String]) -> Result<(), StoreError> {
+pub async fn become_answer(conn: &mut Conn, turn: TurnId, shown_ids: &[String]) -> Result<(), QueryError> {
     for id in shown_ids {
         sqlx::query::<Db>("DELETE FROM drafts WHERE turn_id = $1 AND interface_message_id = $2")
             .bind(turn.to_string())
@@ -112,7 +112,7 @@ pub async fn become_answer(conn: &mut Conn, turn: TurnId, shown_ids: &[String]) 
     Ok(())
 }
 
-pub async fn draft_of_turn(conn: &mut Conn, turn: TurnId) -> Result<Option<Draft>, StoreError> {
+pub async fn draft_of_turn(conn: &mut Conn, turn: TurnId) -> Result<Option<Draft>, QueryError> {
     let sql = format!("SELECT {DRAFT} FROM drafts d WHERE d.turn_id = $1");
     let row = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(turn.to_string()).fetch_optional(conn).await?;
     Ok(row.as_ref().map(draft).transpose()?)
@@ -123,7 +123,7 @@ pub async fn draft_shown_as(
     conn: &mut Conn,
     place: &Conversation,
     shown_id: &str,
-) -> Result<Option<Draft>, StoreError> {
+) -> Result<Option<Draft>, QueryError> {
     let sql = format!(
         "SELECT {DRAFT} FROM drafts d \
          WHERE d.interface_type = $1 AND d.conversation_id = $2 AND d.interface_message_id = $3"
@@ -138,7 +138,7 @@ pub async fn draft_shown_as(
 }
 
 /// Drafts that will not become an answer: their turn is over and nothing of it is to be sent any more.
-pub async fn spare_drafts(conn: &mut Conn) -> Result<Vec<Draft>, StoreError> {
+pub async fn spare_drafts(conn: &mut Conn) -> Result<Vec<Draft>, QueryError> {
     // The cross join makes SQLite begin with the few drafts.
     let sql = format!(
         "SELECT {DRAFT} FROM drafts d CROSS JOIN turns t WHERE t.turn_id = d.turn_id \

@@ -7,13 +7,13 @@ use super::{
 };
 use crate::{
     domain::{AttachmentId, Conversation, Message, MessageId, NewMessage, Role, SessionId, TurnId},
-    store::{Detail, Found, RecentFilter, StoreError},
+    store::{Detail, Found, QueryError, RecentFilter},
 };
 use chrono::{DateTime, Utc};
 use sqlx::{AssertSqlSafe, Row as _};
 
 /// Adds one message with its links to attachments, whose rows must exist, and counts it in its session.
-pub async fn add_message(conn: &mut Conn, message: &NewMessage) -> Result<MessageId, StoreError> {
+pub async fn add_message(conn: &mut Conn, message: &NewMessage) -> Result<MessageId, QueryError> {
     let m = message;
     // First, because it holds the session: whoever reads on from the last id must not miss one that came later.
     sessions::count_message(conn, m).await?;
@@ -63,14 +63,14 @@ pub async fn add_message_with(
     conn: &mut Conn,
     message: &NewMessage,
     made: &[crate::domain::Attachment],
-) -> Result<MessageId, StoreError> {
+) -> Result<MessageId, QueryError> {
     for attachment in made {
         attachments::add_attachment(conn, attachment).await?;
     }
     add_message(conn, message).await
 }
 
-pub async fn message(conn: &mut Conn, id: MessageId) -> Result<Option<Message>, StoreError> {
+pub async fn message(conn: &mut Conn, id: MessageId) -> Result<Option<Message>, QueryError> {
     let sql = format!("SELECT {MESSAGE} FROM message_history m WHERE m.internal_id = $1");
     let row = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(id.0).fetch_optional(conn).await?;
     Ok(row.as_ref().map(rows::message).transpose()?)
@@ -82,7 +82,7 @@ pub async fn find_message(
     conn: &mut Conn,
     place: &Conversation,
     shown_id: &str,
-) -> Result<Option<Found>, StoreError> {
+) -> Result<Option<Found>, QueryError> {
     let sql = format!(
         "SELECT {MESSAGE}, c.attachment_id AS shown FROM ( \
            SELECT internal_id, NULL AS attachment_id, 2 AS rank FROM message_history \
@@ -115,7 +115,7 @@ pub async fn recent_messages(
     before: MessageId,
     since: DateTime<Utc>,
     limit: i64,
-) -> Result<Vec<Message>, StoreError> {
+) -> Result<Vec<Message>, QueryError> {
     let sql = format!(
         "SELECT {MESSAGE} FROM ( \
            SELECT internal_id FROM message_history WHERE session_id = $1 AND internal_id < $2 \
@@ -140,7 +140,7 @@ pub async fn recent_messages(
 pub async fn recent_by_conversation(
     conn: &mut Conn,
     filter: &RecentFilter,
-) -> Result<Vec<(Conversation, Vec<Message>)>, StoreError> {
+) -> Result<Vec<(Conversation, Vec<Message>)>, QueryError> {
     let sql = format!(
         "SELECT {MESSAGE} FROM ( \
            SELECT internal_id, position, DENSE_RANK() OVER (ORDER BY newest_id DESC) AS conversation_rank FROM ( \
@@ -177,7 +177,7 @@ pub async fn recent_by_conversation(
 }
 
 /// The root or its children, oldest first. Two index walks; an OR would scan the conversation.
-pub async fn thread(conn: &mut Conn, root: MessageId) -> Result<Vec<Message>, StoreError> {
+pub async fn thread(conn: &mut Conn, root: MessageId) -> Result<Vec<Message>, QueryError> {
     let sql = format!(
         "SELECT {MESSAGE} FROM message_history m WHERE m.internal_id = $1 \
          UNION ALL SELECT {MESSAGE} FROM message_history m WHERE m.thread_root_id = $1 ORDER BY internal_id"
@@ -187,14 +187,14 @@ pub async fn thread(conn: &mut Conn, root: MessageId) -> Result<Vec<Message>, St
 }
 
 /// What the agent and its tools said in a turn, in order. The person's messages are the turn's inputs.
-pub async fn messages_of_turn(conn: &mut Conn, turn: TurnId) -> Result<Vec<Message>, StoreError> {
+pub async fn messages_of_turn(conn: &mut Conn, turn: TurnId) -> Result<Vec<Message>, QueryError> {
     let sql = format!("SELECT {MESSAGE} FROM message_history m WHERE m.turn_id = $1 ORDER BY m.internal_id");
     let rows = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(turn.to_string()).fetch_all(conn).await?;
     Ok(rows::messages(rows)?)
 }
 
 /// The messages a turn answers, in order.
-pub async fn inputs_of_turn(conn: &mut Conn, turn: TurnId) -> Result<Vec<Message>, StoreError> {
+pub async fn inputs_of_turn(conn: &mut Conn, turn: TurnId) -> Result<Vec<Message>, QueryError> {
     let sql = format!(
         "SELECT {MESSAGE} FROM turn_inputs i JOIN message_history m ON m.internal_id = i.internal_id \
          WHERE i.turn_id = $1 ORDER BY m.internal_id"
@@ -208,7 +208,7 @@ pub async fn messages_of_album(
     conn: &mut Conn,
     place: &Conversation,
     album: &str,
-) -> Result<Vec<Message>, StoreError> {
+) -> Result<Vec<Message>, QueryError> {
     let sql = format!(
         "SELECT {MESSAGE} FROM message_history m WHERE m.interface_type = $1 AND m.conversation_id = $2 \
          AND m.album_id = $3 ORDER BY m.internal_id"
@@ -229,7 +229,7 @@ pub async fn messages_of_session(
     before: Option<MessageId>,
     limit: Option<i64>,
     detail: Detail,
-) -> Result<Vec<Message>, StoreError> {
+) -> Result<Vec<Message>, QueryError> {
     let sql = format!(
         "SELECT {MESSAGE} FROM message_history m WHERE m.session_id = $1 AND m.internal_id < $2 \
          AND ($4 OR (m.role <> 'tool' AND (m.tool_calls IS NULL OR CAST(m.tool_calls AS TEXT) = '[]'))) \
@@ -253,7 +253,7 @@ pub async fn messages_after(
     session: SessionId,
     after: MessageId,
     limit: i64,
-) -> Result<Vec<Message>, StoreError> {
+) -> Result<Vec<Message>, QueryError> {
     let sql = format!(
         "SELECT {MESSAGE} FROM message_history m WHERE m.session_id = $1 AND m.internal_id > $2 \
          ORDER BY m.internal_id LIMIT $3"
@@ -268,7 +268,7 @@ pub async fn messages_after(
 }
 
 /// The newest message of a session.
-pub async fn last_message(conn: &mut Conn, session: SessionId) -> Result<Option<MessageId>, StoreError> {
+pub async fn last_message(conn: &mut Conn, session: SessionId) -> Result<Option<MessageId>, QueryError> {
     let row = sqlx::query::<Db>("SELECT MAX(internal_id) AS last FROM message_history WHERE session_id = $1")
         .bind(session.to_string())
         .fetch_one(conn)
@@ -279,7 +279,7 @@ pub async fn last_message(conn: &mut Conn, session: SessionId) -> Result<Option<
 /// A message was sent: this is the id people see it under. An id that is taken (someone replied to the message
 /// before we knew of its arrival) stays where it is. A first id goes to the message itself, later
 /// ones (the next chunks of a long text) beside it.
-pub async fn set_interface_id(conn: &mut Conn, id: MessageId, shown_id: &str) -> Result<(), StoreError> {
+pub async fn set_interface_id(conn: &mut Conn, id: MessageId, shown_id: &str) -> Result<(), QueryError> {
     let done = sqlx::query::<Db>(
         "UPDATE message_history SET interface_message_id = $2 \
          WHERE internal_id = $1 AND interface_message_id IS NULL AND NOT EXISTS ( \
@@ -310,7 +310,7 @@ pub async fn set_attachment_interface_id(
     message: MessageId,
     attachment: AttachmentId,
     shown_id: &str,
-) -> Result<(), StoreError> {
+) -> Result<(), QueryError> {
     // The same picture may be in an answer twice: each showing has its own id.
     let done = sqlx::query::<Db>(
         "UPDATE message_attachments SET interface_message_id = $3 WHERE internal_id = $1 AND position = ( \
@@ -344,7 +344,7 @@ pub async fn edit_message(
     place: &Conversation,
     shown_id: &str,
     content: &str,
-) -> Result<bool, StoreError> {
+) -> Result<bool, QueryError> {
     let edited = sqlx::query::<Db>(
         "UPDATE message_history SET content = $4 \
          WHERE interface_type = $1 AND conversation_id = $2 AND interface_message_id = $3 AND role = 'user' \

@@ -3,13 +3,13 @@
 use super::{Conn, Db, rows};
 use crate::{
     domain::InterfaceType,
-    store::{InboxRow, NewUpdate, Parked, StoreError, WaitingGroup},
+    store::{InboxRow, NewUpdate, Parked, QueryError, WaitingGroup},
 };
 use chrono::{DateTime, Utc};
 use sqlx::{QueryBuilder, Row as _};
 
 /// Keeps all updates not seen before; returns those.
-pub async fn receive_updates(conn: &mut Conn, updates: &[NewUpdate]) -> Result<Vec<InboxRow>, StoreError> {
+pub async fn receive_updates(conn: &mut Conn, updates: &[NewUpdate]) -> Result<Vec<InboxRow>, QueryError> {
     if updates.is_empty() {
         return Ok(Vec::new());
     }
@@ -26,14 +26,14 @@ pub async fn receive_updates(conn: &mut Conn, updates: &[NewUpdate]) -> Result<V
     Ok(new)
 }
 
-fn inbox_rows(rows: Vec<super::Row>) -> Result<Vec<InboxRow>, StoreError> {
+fn inbox_rows(rows: Vec<super::Row>) -> Result<Vec<InboxRow>, QueryError> {
     rows.iter()
         .map(|row| Ok(InboxRow { inbox_id: row.try_get("inbox_id")?, raw: row.try_get("raw")? }))
         .collect()
 }
 
 /// Updates no handler has looked at yet, in order: what a crash left behind.
-pub async fn unhandled_updates(conn: &mut Conn) -> Result<Vec<InboxRow>, StoreError> {
+pub async fn unhandled_updates(conn: &mut Conn) -> Result<Vec<InboxRow>, QueryError> {
     let found =
         sqlx::query::<Db>("SELECT inbox_id, raw FROM inbox WHERE state = 'received' ORDER BY inbox_id")
             .fetch_all(conn)
@@ -42,7 +42,7 @@ pub async fn unhandled_updates(conn: &mut Conn) -> Result<Vec<InboxRow>, StoreEr
 }
 
 /// Messages that wait for their batch to be complete.
-pub async fn park_updates(conn: &mut Conn, parked: &[Parked]) -> Result<(), StoreError> {
+pub async fn park_updates(conn: &mut Conn, parked: &[Parked]) -> Result<(), QueryError> {
     for update in parked {
         sqlx::query::<Db>(
             "UPDATE inbox SET state = 'waiting', conversation_id = $2, sender_id = $3, album_id = $4 \
@@ -59,12 +59,12 @@ pub async fn park_updates(conn: &mut Conn, parked: &[Parked]) -> Result<(), Stor
 }
 
 /// Nothing (more) is to be done for this update.
-pub async fn close_update(conn: &mut Conn, inbox_id: i64) -> Result<(), StoreError> {
+pub async fn close_update(conn: &mut Conn, inbox_id: i64) -> Result<(), QueryError> {
     close_updates(conn, &[inbox_id]).await
 }
 
 /// Closes rows that are still open; if any was closed by someone else, nothing happens at all.
-pub async fn close_updates(conn: &mut Conn, inbox_ids: &[i64]) -> Result<(), StoreError> {
+pub async fn close_updates(conn: &mut Conn, inbox_ids: &[i64]) -> Result<(), QueryError> {
     for id in inbox_ids {
         let done = sqlx::query::<Db>(
             "UPDATE inbox SET state = 'done' WHERE inbox_id = $1 AND state IN ('received', 'waiting')",
@@ -73,14 +73,14 @@ pub async fn close_updates(conn: &mut Conn, inbox_ids: &[i64]) -> Result<(), Sto
         .execute(&mut *conn)
         .await?;
         if done.rows_affected() == 0 {
-            return Err(StoreError::AlreadyDone);
+            return Err(QueryError::AlreadyDone);
         }
     }
     Ok(())
 }
 
 /// An update that cannot be understood is kept, with the reason, and passed over. One that is done stays so.
-pub async fn skip_update(conn: &mut Conn, inbox_id: i64, note: &str) -> Result<(), StoreError> {
+pub async fn skip_update(conn: &mut Conn, inbox_id: i64, note: &str) -> Result<(), QueryError> {
     sqlx::query::<Db>(
         "UPDATE inbox SET state = 'skipped', note = $2 WHERE inbox_id = $1 AND state IN ('received', 'waiting')",
     )
@@ -92,7 +92,7 @@ pub async fn skip_update(conn: &mut Conn, inbox_id: i64, note: &str) -> Result<(
 }
 
 /// What waits, by conversation and sender.
-pub async fn waiting_groups(conn: &mut Conn) -> Result<Vec<WaitingGroup>, StoreError> {
+pub async fn waiting_groups(conn: &mut Conn) -> Result<Vec<WaitingGroup>, QueryError> {
     let rows = sqlx::query::<Db>(
         "SELECT w.conversation_id, w.sender_id, MIN(w.arrived_at) AS first_arrival, \
          MAX(w.arrived_at) AS last_arrival, COUNT(w.album_id) AS album_items, \
@@ -129,7 +129,7 @@ pub async fn waiting_updates(
     conn: &mut Conn,
     conversation_id: &str,
     sender_id: &str,
-) -> Result<Vec<InboxRow>, StoreError> {
+) -> Result<Vec<InboxRow>, QueryError> {
     let found = sqlx::query::<Db>(
         "SELECT inbox_id, raw FROM inbox WHERE state = 'waiting' AND conversation_id = $1 AND sender_id = $2 \
          ORDER BY inbox_id",
@@ -142,7 +142,7 @@ pub async fn waiting_updates(
 }
 
 /// Forgets handled updates older than this; what was skipped is kept.
-pub async fn prune_inbox(conn: &mut Conn, before: DateTime<Utc>) -> Result<u64, StoreError> {
+pub async fn prune_inbox(conn: &mut Conn, before: DateTime<Utc>) -> Result<u64, QueryError> {
     let done = sqlx::query::<Db>("DELETE FROM inbox WHERE state = 'done' AND arrived_at < $1")
         .bind(before)
         .execute(conn)

@@ -4,11 +4,11 @@
 use super::{Conn, Db, rows};
 use crate::{
     domain::{MessageId, NewMessage},
-    store::StoreError,
+    store::QueryError,
 };
 
 /// Adds the tags and references of a new message to the index.
-pub async fn index_labels(conn: &mut Conn, id: MessageId, message: &NewMessage) -> Result<(), StoreError> {
+pub async fn index_labels(conn: &mut Conn, id: MessageId, message: &NewMessage) -> Result<(), QueryError> {
     let tags = message.tags.iter().map(|tag| ("tag", tag.as_str()));
     let refs = message.refs.iter().map(|reference| ("ref", reference.url.as_str()));
     for (kind, value) in tags.chain(refs) {
@@ -27,7 +27,7 @@ pub async fn index_labels(conn: &mut Conn, id: MessageId, message: &NewMessage) 
 }
 
 /// Replaces the tags and references of a message, in its row and in the index.
-pub async fn replace_labels(conn: &mut Conn, id: MessageId, message: &NewMessage) -> Result<(), StoreError> {
+pub async fn replace_labels(conn: &mut Conn, id: MessageId, message: &NewMessage) -> Result<(), QueryError> {
     sqlx::query::<Db>("UPDATE message_history SET refs = $2, tags = $3 WHERE internal_id = $1")
         .bind(id.0)
         .bind((!message.refs.is_empty()).then(|| rows::clean_json(&message.refs)).transpose()?)

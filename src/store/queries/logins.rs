@@ -3,13 +3,13 @@
 use super::{Conn, Db, Row, rows};
 use crate::{
     domain::{TokenId, UserId},
-    store::{ApiToken, Login, LoginLink, StoreError},
+    store::{ApiToken, Login, LoginLink, QueryError},
 };
 use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 
 /// What this installation signs with: the one that is there, or `fresh` from now on.
-pub async fn web_key(conn: &mut Conn, name: &str, fresh: &str) -> Result<String, StoreError> {
+pub async fn web_key(conn: &mut Conn, name: &str, fresh: &str) -> Result<String, QueryError> {
     sqlx::query::<Db>("INSERT INTO web_keys (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING")
         .bind(name)
         .bind(fresh)
@@ -19,7 +19,7 @@ pub async fn web_key(conn: &mut Conn, name: &str, fresh: &str) -> Result<String,
     Ok(row.await?.try_get("value")?)
 }
 
-pub async fn add_login_link(conn: &mut Conn, link: &LoginLink) -> Result<(), StoreError> {
+pub async fn add_login_link(conn: &mut Conn, link: &LoginLink) -> Result<(), QueryError> {
     sqlx::query::<Db>("INSERT INTO login_links (link_hash, user_id, expires_at) VALUES ($1, $2, $3)")
         .bind(&link.link_hash)
         .bind(&link.user_id.0)
@@ -34,7 +34,7 @@ pub async fn login_link_is_open(
     conn: &mut Conn,
     link_hash: &str,
     now: DateTime<Utc>,
-) -> Result<bool, StoreError> {
+) -> Result<bool, QueryError> {
     let row = sqlx::query::<Db>(
         "SELECT COUNT(*) AS n FROM login_links WHERE link_hash = $1 AND used_at IS NULL AND expires_at > $2",
     )
@@ -52,7 +52,7 @@ pub async fn log_in(
     login_hash: &str,
     now: DateTime<Utc>,
     until: DateTime<Utc>,
-) -> Result<Option<UserId>, StoreError> {
+) -> Result<Option<UserId>, QueryError> {
     let row = sqlx::query::<Db>(
         "UPDATE login_links SET used_at = $2 \
          WHERE link_hash = $1 AND used_at IS NULL AND expires_at > $2 RETURNING user_id",
@@ -73,7 +73,7 @@ async fn add_login(
     user: &UserId,
     now: DateTime<Utc>,
     until: DateTime<Utc>,
-) -> Result<(), StoreError> {
+) -> Result<(), QueryError> {
     sqlx::query::<Db>(
         "INSERT INTO logins (login_hash, user_id, created_at, expires_at) VALUES ($1, $2, $3, $4)",
     )
@@ -86,7 +86,7 @@ async fn add_login(
     Ok(())
 }
 
-pub async fn login(conn: &mut Conn, login_hash: &str) -> Result<Option<Login>, StoreError> {
+pub async fn login(conn: &mut Conn, login_hash: &str) -> Result<Option<Login>, QueryError> {
     let row = sqlx::query::<Db>("SELECT * FROM logins WHERE login_hash = $1")
         .bind(login_hash)
         .fetch_optional(conn)
@@ -107,7 +107,7 @@ pub async fn renew_login(
     new_hash: &str,
     now: DateTime<Utc>,
     until: DateTime<Utc>,
-) -> Result<bool, StoreError> {
+) -> Result<bool, QueryError> {
     let row = sqlx::query::<Db>(
         "UPDATE logins SET replaced_at = $2 WHERE login_hash = $1 AND replaced_at IS NULL RETURNING user_id",
     )
@@ -121,7 +121,7 @@ pub async fn renew_login(
 }
 
 /// Ends a login, and with it what it replaced: nothing older may open the door for a moment longer.
-pub async fn log_out(conn: &mut Conn, login_hash: &str) -> Result<(), StoreError> {
+pub async fn log_out(conn: &mut Conn, login_hash: &str) -> Result<(), QueryError> {
     sqlx::query::<Db>(
         "DELETE FROM logins WHERE login_hash = $1 OR (replaced_at IS NOT NULL AND user_id = \
            (SELECT user_id FROM logins WHERE login_hash = $1))",
@@ -137,7 +137,7 @@ pub async fn forget_logins(
     conn: &mut Conn,
     now: DateTime<Utc>,
     replaced_before: DateTime<Utc>,
-) -> Result<u64, StoreError> {
+) -> Result<u64, QueryError> {
     let links = sqlx::query::<Db>("DELETE FROM login_links WHERE expires_at <= $1")
         .bind(now)
         .execute(&mut *conn)
@@ -156,7 +156,7 @@ pub async fn add_api_token(
     token: &ApiToken,
     token_hash: &str,
     most: i64,
-) -> Result<bool, StoreError> {
+) -> Result<bool, QueryError> {
     let done = sqlx::query::<Db>(
         "INSERT INTO api_tokens (token_id, token_hash, user_id, name, created_at) SELECT $1, $2, $3, $4, $5 \
          WHERE (SELECT COUNT(*) FROM api_tokens WHERE user_id = $3) < $6",
@@ -172,7 +172,7 @@ pub async fn add_api_token(
     Ok(done.rows_affected() > 0)
 }
 
-pub async fn api_token(conn: &mut Conn, token_hash: &str) -> Result<Option<ApiToken>, StoreError> {
+pub async fn api_token(conn: &mut Conn, token_hash: &str) -> Result<Option<ApiToken>, QueryError> {
     let row = sqlx::query::<Db>("SELECT * FROM api_tokens WHERE token_hash = $1")
         .bind(token_hash)
         .fetch_optional(conn)
@@ -181,7 +181,7 @@ pub async fn api_token(conn: &mut Conn, token_hash: &str) -> Result<Option<ApiTo
 }
 
 /// Oldest first.
-pub async fn api_tokens(conn: &mut Conn, user: &UserId) -> Result<Vec<ApiToken>, StoreError> {
+pub async fn api_tokens(conn: &mut Conn, user: &UserId) -> Result<Vec<ApiToken>, QueryError> {
     let rows = sqlx::query::<Db>("SELECT * FROM api_tokens WHERE user_id = $1 ORDER BY created_at, token_id")
         .bind(&user.0)
         .fetch_all(conn)
@@ -203,7 +203,7 @@ pub async fn note_token_use(
     conn: &mut Conn,
     token_id: TokenId,
     now: DateTime<Utc>,
-) -> Result<(), StoreError> {
+) -> Result<(), QueryError> {
     sqlx::query::<Db>("UPDATE api_tokens SET last_used_at = $2 WHERE token_id = $1")
         .bind(token_id.to_string())
         .bind(now)
@@ -213,7 +213,7 @@ pub async fn note_token_use(
 }
 
 /// False if it is no token of this person's.
-pub async fn revoke_api_token(conn: &mut Conn, user: &UserId, token_id: TokenId) -> Result<bool, StoreError> {
+pub async fn revoke_api_token(conn: &mut Conn, user: &UserId, token_id: TokenId) -> Result<bool, QueryError> {
     let done = sqlx::query::<Db>("DELETE FROM api_tokens WHERE token_id = $1 AND user_id = $2")
         .bind(token_id.to_string())
         .bind(&user.0)

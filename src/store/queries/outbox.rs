@@ -3,7 +3,7 @@
 use super::{Conn, Db, Row, drafts, history, inbox, rows};
 use crate::{
     domain::{AttachmentId, Conversation, InterfaceType, MessageId, PlannedSend},
-    store::{Origin, OutboxRow, StoreError},
+    store::{Origin, OutboxRow, QueryError},
 };
 use chrono::{DateTime, Utc};
 use sqlx::{AssertSqlSafe, Row as _, types::Json};
@@ -39,7 +39,7 @@ pub async fn queue(
     origin: Origin,
     reply_to: Option<&str>,
     sends: &[PlannedSend],
-) -> Result<(), StoreError> {
+) -> Result<(), QueryError> {
     for (index, send) in sends.iter().enumerate() {
         sqlx::query::<Db>(
             "INSERT INTO outbox (interface_type, conversation_id, turn_id, internal_id, kind, payload, items, \
@@ -69,7 +69,7 @@ pub async fn answer_update(
     place: &Conversation,
     reply_to: Option<&str>,
     sends: &[PlannedSend],
-) -> Result<(), StoreError> {
+) -> Result<(), QueryError> {
     inbox::close_updates(conn, inbox_ids).await?;
     queue(conn, place, Origin::default(), reply_to, sends).await
 }
@@ -78,7 +78,7 @@ pub async fn answer_update(
 pub async fn conversations_to_send(
     conn: &mut Conn,
     interface: InterfaceType,
-) -> Result<Vec<Conversation>, StoreError> {
+) -> Result<Vec<Conversation>, QueryError> {
     let rows = sqlx::query::<Db>(
         "SELECT DISTINCT interface_type, conversation_id FROM outbox \
          WHERE interface_type = $1 AND state IN ('queued', 'sending') AND state = 'queued'",
@@ -90,7 +90,7 @@ pub async fn conversations_to_send(
 }
 
 /// The next send of a conversation, if none is in flight.
-pub async fn next_send(conn: &mut Conn, place: &Conversation) -> Result<Option<OutboxRow>, StoreError> {
+pub async fn next_send(conn: &mut Conn, place: &Conversation) -> Result<Option<OutboxRow>, QueryError> {
     let sql = format!(
         "SELECT {COLUMNS} FROM outbox WHERE interface_type = $1 AND conversation_id = $2 \
          AND state IN ('queued', 'sending') ORDER BY outbox_id LIMIT 1"
@@ -104,7 +104,7 @@ pub async fn next_send(conn: &mut Conn, place: &Conversation) -> Result<Option<O
 }
 
 /// Is a send of this conversation on the wire? Then its message may be seen before we know its id.
-pub async fn is_sending(conn: &mut Conn, place: &Conversation) -> Result<bool, StoreError> {
+pub async fn is_sending(conn: &mut Conn, place: &Conversation) -> Result<bool, QueryError> {
     let row = sqlx::query::<Db>(
         "SELECT COUNT(*) AS n FROM outbox WHERE interface_type = $1 AND conversation_id = $2 \
          AND state IN ('queued', 'sending') AND state = 'sending'",
@@ -117,7 +117,7 @@ pub async fn is_sending(conn: &mut Conn, place: &Conversation) -> Result<bool, S
 }
 
 /// From here on the request may leave. False if someone else has it.
-pub async fn claim_send(conn: &mut Conn, outbox_id: i64) -> Result<bool, StoreError> {
+pub async fn claim_send(conn: &mut Conn, outbox_id: i64) -> Result<bool, QueryError> {
     let done = sqlx::query::<Db>(
         "UPDATE outbox SET state = 'sending', attempts = attempts + 1, updated_at = $2 \
          WHERE outbox_id = $1 AND state = 'queued'",
@@ -130,7 +130,7 @@ pub async fn claim_send(conn: &mut Conn, outbox_id: i64) -> Result<bool, StoreEr
 }
 
 /// It was sent: these are the ids people see, one for each message, written back to the history.
-pub async fn send_done(conn: &mut Conn, send: &OutboxRow, shown_ids: &[String]) -> Result<(), StoreError> {
+pub async fn send_done(conn: &mut Conn, send: &OutboxRow, shown_ids: &[String]) -> Result<(), QueryError> {
     settle(conn, send.outbox_id, "sent", None).await?;
     if let Some(turn) = send.turn_id {
         drafts::become_answer(conn, turn, shown_ids).await?;
@@ -147,7 +147,7 @@ pub async fn send_done(conn: &mut Conn, send: &OutboxRow, shown_ids: &[String]) 
     Ok(())
 }
 
-async fn settle(conn: &mut Conn, outbox_id: i64, state: &str, error: Option<&str>) -> Result<(), StoreError> {
+async fn settle(conn: &mut Conn, outbox_id: i64, state: &str, error: Option<&str>) -> Result<(), QueryError> {
     sqlx::query::<Db>("UPDATE outbox SET state = $2, error = $3, updated_at = $4 WHERE outbox_id = $1")
         .bind(outbox_id)
         .bind(state)
@@ -164,7 +164,7 @@ pub async fn send_again(
     outbox_id: i64,
     not_before: DateTime<Utc>,
     error: &str,
-) -> Result<(), StoreError> {
+) -> Result<(), QueryError> {
     sqlx::query::<Db>(
         "UPDATE outbox SET state = 'queued', not_before = $2, error = $3, updated_at = $4 WHERE outbox_id = $1",
     )
@@ -184,7 +184,7 @@ pub async fn reshape_send(
     send: &PlannedSend,
     reply_to: Option<&str>,
     error: &str,
-) -> Result<(), StoreError> {
+) -> Result<(), QueryError> {
     sqlx::query::<Db>(
         "UPDATE outbox SET state = 'queued', kind = $2, payload = $3, items = $4, attachments = $5, reply_to = $6, \
          error = $7, updated_at = $8 WHERE outbox_id = $1",
@@ -203,18 +203,18 @@ pub async fn reshape_send(
 }
 
 /// Nobody knows whether it arrived.
-pub async fn send_unknown(conn: &mut Conn, outbox_id: i64, error: &str) -> Result<(), StoreError> {
+pub async fn send_unknown(conn: &mut Conn, outbox_id: i64, error: &str) -> Result<(), QueryError> {
     settle(conn, outbox_id, "unknown", Some(error)).await
 }
 
 /// It did not arrive and never will.
-pub async fn send_failed(conn: &mut Conn, outbox_id: i64, error: &str) -> Result<(), StoreError> {
+pub async fn send_failed(conn: &mut Conn, outbox_id: i64, error: &str) -> Result<(), QueryError> {
     settle(conn, outbox_id, "failed", Some(error)).await
 }
 
 /// After a crash: what was on the wire has an unknown fate. Only the text that a draft was just becoming goes back to
 /// the queue: it is an edit, and a second one changes nothing.
-pub async fn recover_sends(conn: &mut Conn) -> Result<u64, StoreError> {
+pub async fn recover_sends(conn: &mut Conn) -> Result<u64, QueryError> {
     sqlx::query::<Db>(
         "UPDATE outbox SET state = 'queued', updated_at = $1 \
          WHERE state IN ('queued', 'sending') AND state = 'sending' AND kind = 'text' \
@@ -234,7 +234,7 @@ pub async fn recover_sends(conn: &mut Conn) -> Result<u64, StoreError> {
 }
 
 /// Sends that need a person's eye, newest first.
-pub async fn troubled_sends(conn: &mut Conn, limit: i64) -> Result<Vec<OutboxRow>, StoreError> {
+pub async fn troubled_sends(conn: &mut Conn, limit: i64) -> Result<Vec<OutboxRow>, QueryError> {
     let sql = format!(
         "SELECT {COLUMNS} FROM outbox WHERE state IN ('unknown', 'failed') ORDER BY outbox_id DESC LIMIT $1"
     );

@@ -3,12 +3,12 @@
 use super::{Conn, Db};
 use crate::{
     domain::{InterfaceType, UserId},
-    store::StoreError,
+    store::QueryError,
 };
 use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 
-pub async fn owners(conn: &mut Conn, interface: InterfaceType) -> Result<Vec<UserId>, StoreError> {
+pub async fn owners(conn: &mut Conn, interface: InterfaceType) -> Result<Vec<UserId>, QueryError> {
     let rows =
         sqlx::query::<Db>("SELECT user_id FROM people WHERE interface_type = $1 AND standing = 'owner'")
             .bind(interface.as_str())
@@ -22,7 +22,7 @@ pub async fn become_owner(
     conn: &mut Conn,
     interface: InterfaceType,
     user: &UserId,
-) -> Result<bool, StoreError> {
+) -> Result<bool, QueryError> {
     let done = sqlx::query::<Db>(
         "INSERT INTO people (interface_type, user_id, standing, since) \
          SELECT $1, $2, 'owner', $3 WHERE NOT EXISTS \
@@ -47,7 +47,7 @@ pub async fn should_tell_stranger(
     interface: InterfaceType,
     user: &UserId,
     since: DateTime<Utc>,
-) -> Result<bool, StoreError> {
+) -> Result<bool, QueryError> {
     let done = sqlx::query::<Db>(
         "INSERT INTO people (interface_type, user_id, standing, since) VALUES ($1, $2, 'stranger', $3) \
          ON CONFLICT (interface_type, user_id) DO UPDATE SET since = $3 \

@@ -4,12 +4,12 @@
 use super::{Conn, Db, attachments, deletion, history, labels, rows, sessions};
 use crate::{
     domain::{AttachmentId, MessageId, NewMessage, ReplyTo, SessionId, TurnId},
-    store::{Change, Replacement, StoreError},
+    store::{Change, QueryError, Replacement},
 };
 use sqlx::{QueryBuilder, Row as _};
 
 /// Replaces a history, if the session is still as it was when somebody looked and nothing waits or runs in it.
-pub async fn replace_history(conn: &mut Conn, new: &Replacement) -> Result<Change, StoreError> {
+pub async fn replace_history(conn: &mut Conn, new: &Replacement) -> Result<Change, QueryError> {
     let Some(session) = sessions::session(conn, new.session).await? else { return Ok(Change::Missing) };
     let text = new.session.to_string();
     let open = sqlx::query::<Db>(
@@ -44,7 +44,7 @@ pub async fn replace_history(conn: &mut Conn, new: &Replacement) -> Result<Chang
 }
 
 /// Rows that stay find their thread among those that stay, before the others go.
-async fn root_anew(conn: &mut Conn, new: &Replacement) -> Result<(), StoreError> {
+async fn root_anew(conn: &mut Conn, new: &Replacement) -> Result<(), QueryError> {
     for row in &new.rows {
         let Some(id) = row.kept else { continue };
         let root = row.thread_root.and_then(|at| new.rows.get(at)).and_then(|root| root.kept);
@@ -60,7 +60,7 @@ async fn root_anew(conn: &mut Conn, new: &Replacement) -> Result<(), StoreError>
     Ok(())
 }
 
-async fn remove_all_but(conn: &mut Conn, session: SessionId, kept: &[MessageId]) -> Result<(), StoreError> {
+async fn remove_all_but(conn: &mut Conn, session: SessionId, kept: &[MessageId]) -> Result<(), QueryError> {
     let text = session.to_string();
     for (begin, end) in [
         (
@@ -99,7 +99,7 @@ async fn remove_all_but(conn: &mut Conn, session: SessionId, kept: &[MessageId])
     Ok(())
 }
 
-async fn write_rows(conn: &mut Conn, new: &Replacement) -> Result<(), StoreError> {
+async fn write_rows(conn: &mut Conn, new: &Replacement) -> Result<(), QueryError> {
     let mut ids: Vec<MessageId> = Vec::new();
     for row in &new.rows {
         let at = |index: Option<usize>| index.and_then(|index| ids.get(index)).copied();
@@ -117,7 +117,7 @@ async fn write_rows(conn: &mut Conn, new: &Replacement) -> Result<(), StoreError
             }
             (Some(message), None) => history::add_message(conn, &message).await?,
             // A row that is neither there nor given is nothing.
-            (None, None) => return Err(StoreError::AlreadyDone),
+            (None, None) => return Err(QueryError::AlreadyDone),
         };
         ids.push(id);
     }
@@ -125,7 +125,7 @@ async fn write_rows(conn: &mut Conn, new: &Replacement) -> Result<(), StoreError
 }
 
 /// Another content for a row. What people see it under stays.
-async fn rewrite(conn: &mut Conn, id: MessageId, m: &NewMessage) -> Result<(), StoreError> {
+async fn rewrite(conn: &mut Conn, id: MessageId, m: &NewMessage) -> Result<(), QueryError> {
     sqlx::query::<Db>(
         "UPDATE message_history SET turn_id = $2, timestamp = $3, content = $4, tool_calls = $5, tool_call_id = $6, \
          tool_name = $7, agent_id = $8, reasoning_info = $9, error = $10, reply = $11, album_id = $12 \
@@ -150,7 +150,7 @@ async fn rewrite(conn: &mut Conn, id: MessageId, m: &NewMessage) -> Result<(), S
 }
 
 /// Other files for a message; those it had keep the ids that people see them under.
-async fn relink(conn: &mut Conn, id: MessageId, files: &[AttachmentId]) -> Result<(), StoreError> {
+async fn relink(conn: &mut Conn, id: MessageId, files: &[AttachmentId]) -> Result<(), QueryError> {
     let found = sqlx::query::<Db>(
         "SELECT attachment_id, interface_message_id FROM message_attachments WHERE internal_id = $1 ORDER BY position",
     )
@@ -181,7 +181,7 @@ pub async fn turns_elsewhere(
     conn: &mut Conn,
     session: SessionId,
     turns: &[TurnId],
-) -> Result<Vec<TurnId>, StoreError> {
+) -> Result<Vec<TurnId>, QueryError> {
     let mut elsewhere = Vec::new();
     for turn in turns {
         let row = sqlx::query::<Db>(
@@ -200,7 +200,7 @@ pub async fn turns_elsewhere(
 }
 
 /// The turns that have messages in this session.
-pub async fn turns_of_session(conn: &mut Conn, session: SessionId) -> Result<Vec<TurnId>, StoreError> {
+pub async fn turns_of_session(conn: &mut Conn, session: SessionId) -> Result<Vec<TurnId>, QueryError> {
     let found = sqlx::query::<Db>(
         "SELECT DISTINCT turn_id FROM message_history WHERE session_id = $1 AND turn_id IS NOT NULL",
     )

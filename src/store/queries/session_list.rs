@@ -1,7 +1,7 @@
 //! Lists of sessions: whose, and with what in them.
 
 use super::{Conn, Db, SAID, all_of, rows};
-use crate::store::{SessionFilter, SessionList, StoreError};
+use crate::store::{QueryError, SessionFilter, SessionList};
 use sqlx::{QueryBuilder, Row as _};
 
 /// The sessions that fit, newest activity first, and how many there are.
@@ -10,7 +10,7 @@ pub async fn sessions(
     filter: &SessionFilter,
     limit: i64,
     offset: i64,
-) -> Result<SessionList, StoreError> {
+) -> Result<SessionList, QueryError> {
     let mut count = QueryBuilder::<Db>::new("SELECT COUNT(*) AS n FROM ");
     narrow(&mut count, filter);
     let total: i64 = count.build().fetch_one(&mut *conn).await?.try_get("n")?;

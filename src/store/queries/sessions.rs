@@ -3,7 +3,7 @@
 use super::{Conn, Db, alone, members, rows};
 use crate::{
     domain::{Conversation, InterfaceType, NewMessage, Role, Session, SessionId, UserId},
-    store::StoreError,
+    store::QueryError,
 };
 use chrono::{DateTime, Utc};
 use sqlx::Row as _;
@@ -11,16 +11,16 @@ use sqlx::Row as _;
 const PREVIEW_CHARS: usize = 120;
 
 /// A session of the page: a conversation of its own, which its person takes part in.
-pub async fn open_session(conn: &mut Conn, user: &UserId, title: &str) -> Result<Session, StoreError> {
+pub async fn open_session(conn: &mut Conn, user: &UserId, title: &str) -> Result<Session, QueryError> {
     let (id, now) = (SessionId::new(), Utc::now());
     let place = Conversation::new(InterfaceType::Web, id.to_string());
     add_session(conn, id, &place, user, now).await?;
     rename_session(conn, id, title).await?;
-    session(conn, id).await?.ok_or(StoreError::AlreadyDone)
+    session(conn, id).await?.ok_or(QueryError::AlreadyDone)
 }
 
 /// Gives a session another title. False if there is none.
-pub async fn rename_session(conn: &mut Conn, id: SessionId, title: &str) -> Result<bool, StoreError> {
+pub async fn rename_session(conn: &mut Conn, id: SessionId, title: &str) -> Result<bool, QueryError> {
     let done = sqlx::query::<Db>("UPDATE session_metadata SET title = $2 WHERE session_id = $1")
         .bind(id.to_string())
         .bind(rows::clean(title))
@@ -30,7 +30,7 @@ pub async fn rename_session(conn: &mut Conn, id: SessionId, title: &str) -> Resu
 }
 
 /// Something about the session's messages has changed.
-pub async fn touch_session(conn: &mut Conn, id: SessionId) -> Result<(), StoreError> {
+pub async fn touch_session(conn: &mut Conn, id: SessionId) -> Result<(), QueryError> {
     sqlx::query::<Db>("UPDATE session_metadata SET revision = revision + 1 WHERE session_id = $1")
         .bind(id.to_string())
         .execute(conn)
@@ -39,7 +39,7 @@ pub async fn touch_session(conn: &mut Conn, id: SessionId) -> Result<(), StoreEr
 }
 
 /// Like `touch_session`, but only if it is still at this revision.
-pub async fn change_session(conn: &mut Conn, id: SessionId, revision: i64) -> Result<bool, StoreError> {
+pub async fn change_session(conn: &mut Conn, id: SessionId, revision: i64) -> Result<bool, QueryError> {
     let done = sqlx::query::<Db>(
         "UPDATE session_metadata SET revision = revision + 1 WHERE session_id = $1 AND revision = $2",
     )
@@ -56,7 +56,7 @@ pub async fn recount_session(
     id: SessionId,
     revision: i64,
     title: Option<&str>,
-) -> Result<(), StoreError> {
+) -> Result<(), QueryError> {
     let text = id.to_string();
     let said = sqlx::query::<Db>(
         "SELECT content FROM message_history WHERE session_id = $1 AND role = 'user' ORDER BY internal_id",
@@ -94,7 +94,7 @@ pub async fn start_session(
     conn: &mut Conn,
     place: &Conversation,
     user: &UserId,
-) -> Result<SessionId, StoreError> {
+) -> Result<SessionId, QueryError> {
     let id = SessionId::new();
     add_session(conn, id, place, user, Utc::now()).await?;
     Ok(id)
@@ -107,7 +107,7 @@ async fn add_session(
     place: &Conversation,
     user: &UserId,
     now: DateTime<Utc>,
-) -> Result<(), StoreError> {
+) -> Result<(), QueryError> {
     sqlx::query::<Db>(
         "INSERT INTO session_metadata (session_id, interface_type, conversation_id, user_id, created_at, last_activity) \
          VALUES ($1, $2, $3, $4, $5, $5)",
@@ -122,7 +122,7 @@ async fn add_session(
     members::add_member(conn, place, user).await
 }
 
-pub async fn session(conn: &mut Conn, id: SessionId) -> Result<Option<Session>, StoreError> {
+pub async fn session(conn: &mut Conn, id: SessionId) -> Result<Option<Session>, QueryError> {
     let row = sqlx::query::<Db>("SELECT * FROM session_metadata WHERE session_id = $1")
         .bind(id.to_string())
         .fetch_optional(conn)
@@ -131,7 +131,7 @@ pub async fn session(conn: &mut Conn, id: SessionId) -> Result<Option<Session>, 
 }
 
 /// The newest session of a conversation.
-pub async fn current_session(conn: &mut Conn, place: &Conversation) -> Result<Option<Session>, StoreError> {
+pub async fn current_session(conn: &mut Conn, place: &Conversation) -> Result<Option<Session>, QueryError> {
     let row = sqlx::query::<Db>(
         "SELECT * FROM session_metadata WHERE interface_type = $1 AND conversation_id = $2 \
          ORDER BY created_at DESC LIMIT 1",
@@ -148,7 +148,7 @@ pub async fn ensure_session(
     conn: &mut Conn,
     place: &Conversation,
     user: &UserId,
-) -> Result<SessionId, StoreError> {
+) -> Result<SessionId, QueryError> {
     if let Some(session) = current_session(conn, place).await? {
         return Ok(session.session_id);
     }
@@ -162,7 +162,7 @@ pub async fn ensure_session(
 
 /// Counts people's and the agent's messages, not the tools': the number people would count in the chat. Any of them
 /// is a change.
-pub async fn count_message(conn: &mut Conn, message: &NewMessage) -> Result<(), StoreError> {
+pub async fn count_message(conn: &mut Conn, message: &NewMessage) -> Result<(), QueryError> {
     if !message.is_said() {
         return touch_session(conn, message.session_id).await;
     }
@@ -190,7 +190,7 @@ pub async fn retitle_session(
     id: SessionId,
     from: &str,
     to: &str,
-) -> Result<bool, StoreError> {
+) -> Result<bool, QueryError> {
     let done =
         sqlx::query::<Db>("UPDATE session_metadata SET title = $3 WHERE session_id = $1 AND title = $2")
             .bind(id.to_string())

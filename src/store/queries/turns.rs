@@ -7,13 +7,13 @@ use super::{
 };
 use crate::{
     domain::{Conversation, MessageId, NewMessage, SessionId, Turn, TurnId, TurnState},
-    store::{Filed, Filing, Finish, Origin, StoreError, WantsTurn},
+    store::{Filed, Filing, Finish, Origin, QueryError, WantsTurn},
 };
 use chrono::Utc;
 use sqlx::{AssertSqlSafe, QueryBuilder, Row as _};
 
 /// Messages, attachments, thread, turn and the closing of the inbox rows: at once or not at all.
-pub async fn file(conn: &mut Conn, filing: &Filing) -> Result<Filed, StoreError> {
+pub async fn file(conn: &mut Conn, filing: &Filing) -> Result<Filed, QueryError> {
     inbox::close_updates(conn, &filing.inbox_ids).await?;
     let session = match (&filing.thread_root, filing.session) {
         (Some(root), _) => root.session_id,
@@ -59,7 +59,7 @@ async fn join_or_start(
     session: SessionId,
     root: MessageId,
     messages: &[MessageId],
-) -> Result<TurnId, StoreError> {
+) -> Result<TurnId, QueryError> {
     let mut joined = None;
     for album in filing.messages.iter().filter_map(|m| m.message.album_id.as_ref()) {
         let sql = format!(
@@ -97,7 +97,7 @@ async fn start(
     filing: &Filing,
     session: SessionId,
     root: MessageId,
-) -> Result<TurnId, StoreError> {
+) -> Result<TurnId, QueryError> {
     let turn = TurnId::new();
     sqlx::query::<Db>(
         "INSERT INTO turns (turn_id, interface_type, conversation_id, session_id, state, thread_root_id, user_id, \
@@ -117,7 +117,7 @@ async fn start(
 }
 
 /// The oldest waiting turn whose conversation is free; it is running from now on.
-pub async fn claim_turn(conn: &mut Conn) -> Result<Option<Turn>, StoreError> {
+pub async fn claim_turn(conn: &mut Conn) -> Result<Option<Turn>, QueryError> {
     let sql = format!(
         "UPDATE turns SET state = 'running', attempts = attempts + 1, started_at = $1 WHERE turn_id = ( \
            SELECT p.turn_id FROM turns p WHERE p.state IN ('pending', 'running') AND p.state = 'pending' \
@@ -139,14 +139,14 @@ pub async fn claim_turn(conn: &mut Conn) -> Result<Option<Turn>, StoreError> {
     }
 }
 
-pub async fn turn(conn: &mut Conn, id: TurnId) -> Result<Option<Turn>, StoreError> {
+pub async fn turn(conn: &mut Conn, id: TurnId) -> Result<Option<Turn>, QueryError> {
     let sql = format!("SELECT {TURN} FROM turns t WHERE t.turn_id = $1");
     let row = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(id.to_string()).fetch_optional(conn).await?;
     Ok(row.as_ref().map(rows::turn).transpose()?)
 }
 
 /// The turn's last message and its planned sends. Refused if the turn was cancelled meanwhile.
-pub async fn finish_turn(conn: &mut Conn, finish: &Finish<'_>) -> Result<MessageId, StoreError> {
+pub async fn finish_turn(conn: &mut Conn, finish: &Finish<'_>) -> Result<MessageId, QueryError> {
     let done = sqlx::query::<Db>(
         "UPDATE turns SET state = $2, finished_at = $3 WHERE turn_id = $1 AND state = 'running'",
     )
@@ -156,7 +156,7 @@ pub async fn finish_turn(conn: &mut Conn, finish: &Finish<'_>) -> Result<Message
     .execute(&mut *conn)
     .await?;
     if done.rows_affected() == 0 {
-        return Err(StoreError::AlreadyDone);
+        return Err(QueryError::AlreadyDone);
     }
     let id = history::add_message(conn, finish.message).await?;
     outbox::queue(
@@ -171,7 +171,7 @@ pub async fn finish_turn(conn: &mut Conn, finish: &Finish<'_>) -> Result<Message
 }
 
 /// Ends everything that runs or waits in a conversation; returns what was ended.
-pub async fn cancel_turns(conn: &mut Conn, place: &Conversation) -> Result<Vec<TurnId>, StoreError> {
+pub async fn cancel_turns(conn: &mut Conn, place: &Conversation) -> Result<Vec<TurnId>, QueryError> {
     let rows = sqlx::query::<Db>(
         "UPDATE turns SET state = $3, finished_at = $4 WHERE interface_type = $1 AND conversation_id = $2 \
          AND state IN ('pending', 'running') RETURNING turn_id",
@@ -186,14 +186,14 @@ pub async fn cancel_turns(conn: &mut Conn, place: &Conversation) -> Result<Vec<T
 }
 
 /// After a crash: what was running goes back to the queue and will go on from its stored steps.
-pub async fn recover_turns(conn: &mut Conn) -> Result<u64, StoreError> {
+pub async fn recover_turns(conn: &mut Conn) -> Result<u64, QueryError> {
     let done =
         sqlx::query::<Db>("UPDATE turns SET state = 'pending' WHERE state = 'running'").execute(conn).await?;
     Ok(done.rows_affected())
 }
 
 /// After the database was away: a turn that was claimed without our hearing of it goes back to the queue.
-pub async fn give_back_turns(conn: &mut Conn, running: &[TurnId]) -> Result<u64, StoreError> {
+pub async fn give_back_turns(conn: &mut Conn, running: &[TurnId]) -> Result<u64, QueryError> {
     let mut query = QueryBuilder::<Db>::new("UPDATE turns SET state = 'pending' WHERE state = 'running'");
     if !running.is_empty() {
         query.push(" AND turn_id NOT IN (");
@@ -207,7 +207,7 @@ pub async fn give_back_turns(conn: &mut Conn, running: &[TurnId]) -> Result<u64,
 }
 
 /// The turn of a session that runs, or else the first that waits.
-pub async fn open_turn_of_session(conn: &mut Conn, session: SessionId) -> Result<Option<Turn>, StoreError> {
+pub async fn open_turn_of_session(conn: &mut Conn, session: SessionId) -> Result<Option<Turn>, QueryError> {
     let sql = format!(
         "SELECT {TURN} FROM turns t WHERE t.session_id = $1 AND t.state IN ('pending', 'running') \
          ORDER BY CASE t.state WHEN 'running' THEN 0 ELSE 1 END, t.created_at, t.turn_id LIMIT 1"
@@ -217,7 +217,7 @@ pub async fn open_turn_of_session(conn: &mut Conn, session: SessionId) -> Result
 }
 
 /// How many turns wait or run, for `doctor`.
-pub async fn open_turns(conn: &mut Conn) -> Result<i64, StoreError> {
+pub async fn open_turns(conn: &mut Conn) -> Result<i64, QueryError> {
     let row = sqlx::query::<Db>("SELECT COUNT(*) AS n FROM turns WHERE state IN ('pending', 'running')")
         .fetch_one(conn)
         .await?;

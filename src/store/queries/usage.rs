@@ -3,7 +3,7 @@
 use super::{Conn, Db, Row, rows};
 use crate::{
     domain::{Conversation, InterfaceType, UserId},
-    store::{Spender, Spent, StoreError, UsageNote, Used},
+    store::{QueryError, Spender, Spent, UsageNote, Used},
 };
 use chrono::NaiveDate;
 use sqlx::{AssertSqlSafe, Row as _};
@@ -14,7 +14,7 @@ const USED: &str = "day, model, CAST(SUM(requests) AS BIGINT) AS requests, \
      CAST(SUM(cost_micros) AS BIGINT) AS cost_micros, CAST(SUM(unpriced) AS BIGINT) AS unpriced";
 
 /// Adds one request to its day.
-pub async fn note_usage(conn: &mut Conn, note: &UsageNote) -> Result<(), StoreError> {
+pub async fn note_usage(conn: &mut Conn, note: &UsageNote) -> Result<(), QueryError> {
     sqlx::query::<Db>(
         "INSERT INTO usage (day, interface_type, conversation_id, user_id, agent_id, provider, model, requests, \
          input_tokens, output_tokens, cost_micros, unpriced) VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, $9, $10, $11) \
@@ -40,7 +40,7 @@ pub async fn note_usage(conn: &mut Conn, note: &UsageNote) -> Result<(), StoreEr
 }
 
 /// What this person, this chat and this agent have cost on a day.
-pub async fn spent(conn: &mut Conn, on: NaiveDate, spender: &Spender) -> Result<Spent, StoreError> {
+pub async fn spent(conn: &mut Conn, on: NaiveDate, spender: &Spender) -> Result<Spent, QueryError> {
     let row = sqlx::query::<Db>(
         "SELECT \
          CAST(COALESCE(SUM(CASE WHEN interface_type = $2 AND user_id = $4 THEN cost_micros END), 0) AS BIGINT) AS by_user, \
@@ -68,7 +68,7 @@ pub async fn usage_of(
     interface: InterfaceType,
     user: &UserId,
     since: NaiveDate,
-) -> Result<Vec<Used>, StoreError> {
+) -> Result<Vec<Used>, QueryError> {
     let sql = format!(
         "SELECT {USED} FROM usage WHERE interface_type = $1 AND user_id = $2 AND day >= $3 \
          GROUP BY day, model ORDER BY day, model"
@@ -87,7 +87,7 @@ pub async fn usage_in(
     conn: &mut Conn,
     place: &Conversation,
     since: NaiveDate,
-) -> Result<Vec<Used>, StoreError> {
+) -> Result<Vec<Used>, QueryError> {
     let sql = format!(
         "SELECT {USED} FROM usage WHERE interface_type = $1 AND conversation_id = $2 AND day >= $3 \
          GROUP BY day, model ORDER BY day, model"

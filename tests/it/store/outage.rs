@@ -57,15 +57,13 @@ async fn a_connection_killed_in_the_middle_of_a_verb_is_unavailable() {
 }
 
 #[tokio::test]
-async fn a_closed_store_is_unavailable() {
+async fn a_closed_store_is_unavailable_and_the_error_names_the_verb() {
     let home = tempfile::tempdir().unwrap();
     for url in [sqlite_url(home.path()), postgres::database().await] {
         let store = Store::open(&url).await.unwrap();
         store.close().await;
-        assert!(
-            matches!(store.unhandled_updates().await, Err(StoreError::Unavailable(_))),
-            "{}",
-            store.kind()
-        );
+        let error = store.unhandled_updates().await.unwrap_err();
+        assert!(matches!(error, StoreError::Unavailable(_)), "{}: {error}", store.kind());
+        assert!(error.to_string().starts_with("unhandled_updates: "), "{error}");
     }
 }

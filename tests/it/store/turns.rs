@@ -84,7 +84,9 @@ on_both! {
         let row = store.receive_updates(&[update("1")]).await.unwrap().remove(0);
         let same_id_twice = vec![album_photo(&place, "1", "x"), album_photo(&place, "1", "x")];
         let batch = Filing { inbox_ids: vec![row.inbox_id], ..filing(&place, same_id_twice) };
-        assert!(matches!(store.file(&batch).await, Err(StoreError::Broken(_))));
+        let error = store.file(&batch).await.unwrap_err();
+        assert!(matches!(error, StoreError::Broken(_)), "{error}");
+        assert!(error.to_string().starts_with("file: "), "{error}");
         assert_eq!(store.unhandled_updates().await.unwrap(), [row], "to be tried again");
         assert_eq!(store.find_message(&place, "1").await.unwrap(), None);
         assert_eq!(store.bytes_kept(&place).await.unwrap(), 0);
