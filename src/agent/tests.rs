@@ -4,10 +4,7 @@ use super::{Agent, Engine, Titles, TurnEvent, Turns, budgets::Budgets, run};
 use crate::{
     attachments::{Attachments, Limits, Objects},
     context::HistoryBounds,
-    domain::{
-        Answer, Conversation, InterfaceType, NewMessage, PlannedSend, Role, SendKind, SessionId, TurnId,
-        TurnState, UserId,
-    },
+    domain::{Answer, Conversation, InterfaceType, PlannedSend, Role, SendKind, TurnId, TurnState, UserId},
     prompts::Prompts,
     providers::{Completion, Listener, Prompt, Provider, ProviderError},
     rendering::{RenderPool, Renderer},
@@ -76,16 +73,14 @@ fn engine(store: &Store) -> Arc<Engine> {
 }
 
 async fn file_message(store: &Store, place: &Conversation, shown_id: &str, text: &str) -> TurnId {
-    let message = NewMessage {
-        interface_message_id: Some(shown_id.into()),
-        ..NewMessage::new(place.clone(), SessionId::new(), Role::User, text)
-    };
+    let message =
+        FiledMessage { interface_message_id: Some(shown_id.into()), ..FiledMessage::new(Role::User, text) };
     let filing = Filing {
         conversation: place.clone(),
         user_id: UserId("100".into()),
         agent_id: "moody".into(),
         inbox_ids: Vec::new(),
-        messages: vec![FiledMessage { message, attachments: Vec::new() }],
+        messages: vec![message],
         thread_root: None,
         session: None,
         echo: None,

@@ -1,5 +1,6 @@
 //! `StoreError`: why a store verb failed, sorted by what the caller does next. It always names the verb.
 
+use crate::domain::AttachmentId;
 use sqlx::sqlite::SqliteError;
 use std::fmt::Display;
 
@@ -15,6 +16,9 @@ pub enum StoreError {
     /// Another task or instance did it first. Drop this attempt.
     #[error("already done elsewhere")]
     AlreadyDone,
+    /// A file that the write needs was deleted or moved. Tell the person who named it.
+    #[error("attachment {0} is not there any more")]
+    AttachmentGone(AttachmentId),
     /// The URL or the file is wrong. Report it to the operator.
     #[error("{0}")]
     Unusable(String),
@@ -36,6 +40,7 @@ pub struct DatabaseError {
 pub enum QueryError {
     Database(sqlx::Error),
     AlreadyDone,
+    AttachmentGone(AttachmentId),
 }
 
 impl From<sqlx::Error> for QueryError {
@@ -53,6 +58,7 @@ impl QueryError {
             }
             Self::Database(error) => StoreError::Broken(DatabaseError { op, error }),
             Self::AlreadyDone => StoreError::AlreadyDone,
+            Self::AttachmentGone(id) => StoreError::AttachmentGone(id),
         }
     }
 }

@@ -88,7 +88,6 @@ verbs! {
         write set_provenance(id: AttachmentId, parents: &[AttachmentId], recipe: Option<&Recipe>) -> ();
         write store_rendered_attachment(rendered: &Attachment) -> bool;
         write add_attachment(attachment: &Attachment) -> ();
-        write move_attachments(ids: &[AttachmentId], from: &Conversation, to: &Conversation) -> ();
         read shown_as(message: MessageId, attachment: Option<AttachmentId>) -> Option<String>;
         read recent_attachments(place: &Conversation, since: DateTime<Utc>, limit: i64) -> Vec<Attachment>;
         read bytes_kept(place: &Conversation) -> i64;
@@ -157,8 +156,10 @@ verbs! {
         read waiting_updates(conversation_id: &str, sender_id: &str) -> Vec<InboxRow>;
         write prune_inbox(before: DateTime<Utc>) -> u64;
     }
-    turns {
+    filing {
         write file(filing: &Filing) -> Filed;
+    }
+    turns {
         write claim_turn() -> Option<Turn>;
         read turn(id: TurnId) -> Option<Turn>;
         write finish_turn(finish: &Finish<'_>) -> MessageId;
@@ -166,7 +167,6 @@ verbs! {
         write recover_turns() -> u64;
         write give_back_turns(running: &[TurnId]) -> u64;
         read open_turns() -> i64;
-        read open_turn_of_session(session: SessionId) -> Option<Turn>;
     }
     outbox {
         write answer_update(inbox_ids: &[i64], place: &Conversation, reply_to: Option<&str>, sends: &[PlannedSend]) -> ();

@@ -1,8 +1,8 @@
 //! What goes in and out of the store's verbs and is not a domain type of its own.
 
 use crate::domain::{
-    Attachment, AttachmentId, Conversation, Message, MessageId, NewMessage, PlannedSend, Reference, SendKind,
-    Session, SessionId, TokenId, Turn, TurnId, TurnState, UserId,
+    Attachment, AttachmentId, Conversation, Message, MessageId, NewMessage, PlannedSend, Reference, ReplyTo,
+    Role, SendKind, Session, SessionId, TokenId, Turn, TurnId, TurnState, UserId,
 };
 use chrono::{DateTime, NaiveDate, Utc};
 use serde_json::Value;
@@ -74,13 +74,64 @@ pub struct Filing {
     pub wants_turn: WantsTurn,
 }
 
-/// One message of a batch, with what it carries already in the object store.
+/// One message of a batch. The filing gives it its conversation, session and thread.
 #[derive(Debug, Clone)]
 pub struct FiledMessage {
-    /// Session and thread are filled in by the filing. Its attachments are files that are known already.
-    pub message: NewMessage,
-    /// New files.
-    pub attachments: Vec<Attachment>,
+    pub role: Role,
+    /// The text, followed by a marker for each file.
+    pub content: String,
+    /// The id on its interface; none for a message that no interface shows yet.
+    pub interface_message_id: Option<String>,
+    pub timestamp: DateTime<Utc>,
+    pub user_id: Option<UserId>,
+    /// The display name of the person when they wrote it; none if the interface has no names.
+    pub user_name: Option<String>,
+    /// Why a part of it could not be stored, for the person who sent it.
+    pub error: Option<String>,
+    pub reply: Option<ReplyTo>,
+    /// Shared by the messages of one album.
+    pub album_id: Option<String>,
+    /// In order.
+    pub files: Vec<FiledFile>,
+}
+
+impl FiledMessage {
+    /// A bare message; fill in what else is known with struct update syntax.
+    pub fn new(role: Role, content: impl Into<String>) -> Self {
+        Self {
+            role,
+            content: content.into(),
+            interface_message_id: None,
+            timestamp: Utc::now(),
+            user_id: None,
+            user_name: None,
+            error: None,
+            reply: None,
+            album_id: None,
+            files: Vec::new(),
+        }
+    }
+}
+
+/// A file of a filed message. Its bytes are in the object store already.
+#[derive(Debug, Clone)]
+pub enum FiledFile {
+    /// Gets its row with the message.
+    New(Attachment),
+    /// A file of the conversation that the message is filed in.
+    Known(AttachmentId),
+    /// A file of another conversation. It moves into the conversation of the message; the filing fails with
+    /// `AttachmentGone` if it is not there any more.
+    Moved { id: AttachmentId, from: Conversation },
+}
+
+impl FiledFile {
+    pub fn id(&self) -> AttachmentId {
+        match self {
+            Self::New(attachment) => attachment.attachment_id,
+            Self::Known(id) | Self::Moved { id, .. } => *id,
+        }
+    }
 }
 
 /// A message of one interface, shown on another.

@@ -28,6 +28,8 @@ pub mod attachments;
 pub mod deletion;
 #[path = "queries/drafts.rs"]
 pub mod drafts;
+#[path = "queries/filing.rs"]
+pub mod filing;
 #[path = "queries/history.rs"]
 pub mod history;
 #[path = "queries/inbox.rs"]

@@ -6,10 +6,9 @@ use crate::{
     access::{Scope, Viewer},
     attachments::{NewFile, markers},
     domain::{
-        Answer, Attachment, AttachmentId, InterfaceType, Message, MessageId, NewMessage, ReplyTo, Role,
-        Session, TurnId,
+        Answer, Attachment, AttachmentId, InterfaceType, Message, MessageId, ReplyTo, Role, Session, TurnId,
     },
-    store::{Echo, FiledMessage, Filing, WantsTurn},
+    store::{Echo, FiledFile, FiledMessage, Filing, StoreError, WantsTurn},
 };
 use tracing::warn;
 
@@ -74,33 +73,27 @@ pub async fn submit(
     let agent_id = site.routes.agent(commanded.as_ref().map(|found| found.agent), root.as_ref());
     let text = commanded.map_or(incoming.text.as_str(), |found| found.words).trim().to_owned();
     let echo = plan_echo(site, scope, &text, &files, reply.as_ref()).await?;
-    let message = NewMessage {
+    let message = FiledMessage {
         user_id: Some(scope.user().clone()),
         error: (!files.notes.is_empty()).then(|| files.notes.join("\n")),
         reply,
-        attachments: files.known.iter().map(|file| file.attachment_id).collect(),
-        ..NewMessage::new(
-            scope.conversation().clone(),
-            session.session_id,
-            Role::User,
-            markers::with_markers(&text, &files.ids()),
-        )
+        ..FiledMessage::new(Role::User, markers::with_markers(&text, &files.ids()))
     };
     let filing = Filing {
         conversation: scope.conversation().clone(),
         user_id: scope.user().clone(),
         agent_id,
         inbox_ids: Vec::new(),
-        messages: vec![FiledMessage { message, attachments: files.new }],
+        messages: vec![FiledMessage { files: files.into_filed(scope), ..message }],
         thread_root: root,
         session: Some(session.session_id),
         echo,
         wants_turn: WantsTurn::Yes,
     };
-    let moved: Vec<AttachmentId> = files.known.iter().map(|file| file.attachment_id).collect();
-    let uploads = viewer.uploads();
-    site.store.move_attachments(&moved, uploads.conversation(), scope.conversation()).await?;
-    let filed = site.store.file(&filing).await?;
+    let filed = site.store.file(&filing).await.map_err(|error| match error {
+        StoreError::AttachmentGone(id) => no_attachment(id),
+        other => other.into(),
+    })?;
     site.turns.changed(scope.conversation());
     site.turns.wake();
     match (filed.messages.first(), filed.turn) {
@@ -136,6 +129,7 @@ async fn find_reply_target(
 /// The files of a message, in order: known files, then new ones.
 #[derive(Default)]
 struct MessageFiles {
+    /// Of this conversation, or uploaded before.
     known: Vec<Attachment>,
     new: Vec<Attachment>,
     /// Why files could not be stored, for the person who sent them.
@@ -151,6 +145,14 @@ impl MessageFiles {
         self.known.iter().chain(&self.new).map(|file| file.attachment_id).collect()
     }
 
+    fn into_filed(self, scope: &Scope) -> Vec<FiledFile> {
+        let known = self.known.into_iter().map(|file| match file.conversation == *scope.conversation() {
+            true => FiledFile::Known(file.attachment_id),
+            false => FiledFile::Moved { id: file.attachment_id, from: file.conversation },
+        });
+        known.chain(self.new.into_iter().map(FiledFile::New)).collect()
+    }
+
     /// Uses a file of this conversation or of the viewer's uploads as it is; copies a file of another conversation.
     async fn add_known(
         &mut self,
@@ -164,7 +166,7 @@ impl MessageFiles {
         }
         let found = viewer.attachment(&site.store, id).await?;
         let Some((file, _)) = found else {
-            return Err(Problem::invalid(format!("attachment_ids: there is no attachment {id}.")));
+            return Err(no_attachment(id));
         };
         if file.conversation == *scope.conversation() || file.conversation == *viewer.uploads().conversation()
         {
@@ -189,6 +191,10 @@ impl MessageFiles {
         }
         Ok(())
     }
+}
+
+fn no_attachment(id: AttachmentId) -> Problem {
+    Problem::invalid(format!("attachment_ids: there is no attachment {id}."))
 }
 
 /// Plans the sends that show the message on the interface of its conversation, if that is not the web.

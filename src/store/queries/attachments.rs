@@ -110,25 +110,26 @@ pub async fn children_of_attachment(
     Ok(rows::attachments(rows)?)
 }
 
-/// Files that waited elsewhere become part of a conversation. Only those that are there are moved.
-pub async fn move_attachments(
+/// Moves a file from one conversation to another. Fails with `AttachmentGone` if it is not in the first one.
+pub async fn move_attachment(
     conn: &mut Conn,
-    ids: &[AttachmentId],
+    id: AttachmentId,
     from: &Conversation,
     to: &Conversation,
 ) -> Result<(), QueryError> {
-    for id in ids {
-        sqlx::query::<Db>(
-            "UPDATE attachment_metadata SET interface_type = $4, conversation_id = $5 \
-             WHERE attachment_id = $1 AND interface_type = $2 AND conversation_id = $3",
-        )
-        .bind(id.to_string())
-        .bind(from.interface.as_str())
-        .bind(&from.id)
-        .bind(to.interface.as_str())
-        .bind(&to.id)
-        .execute(&mut *conn)
-        .await?;
+    let done = sqlx::query::<Db>(
+        "UPDATE attachment_metadata SET interface_type = $4, conversation_id = $5 \
+         WHERE attachment_id = $1 AND interface_type = $2 AND conversation_id = $3",
+    )
+    .bind(id.to_string())
+    .bind(from.interface.as_str())
+    .bind(&from.id)
+    .bind(to.interface.as_str())
+    .bind(&to.id)
+    .execute(conn)
+    .await?;
+    if done.rows_affected() == 0 {
+        return Err(QueryError::AttachmentGone(id));
     }
     Ok(())
 }

@@ -2,14 +2,14 @@
 
 use super::{
     downloads::Downloads,
-    new_message, replies,
+    replies,
     waiting::{WaitingBatch, WaitingMessage},
 };
 use crate::{
     access::Scope,
     attachments::markers,
-    domain::{Message, NewMessage, ReplyTo, Role},
-    store::{FiledMessage, Filing, StoreError, WantsTurn},
+    domain::{Message, ReplyTo, Role},
+    store::{FiledFile, FiledMessage, Filing, StoreError, WantsTurn},
     telegram::{Telegram, parse::ReceivedMessage},
 };
 use chrono::{DateTime, TimeDelta, Utc};
@@ -51,7 +51,7 @@ pub async fn compose(
             // A photo that comes after its album was filed joins the album's thread.
             thread_root = telegram.store.messages_of_album(conversation, album).await?.into_iter().next();
         }
-        messages.push(compose_message(scope, message, reply, &mut downloads));
+        messages.push(compose_message(message, reply, &mut downloads));
     }
     order_attachments(&mut messages);
     Ok(Filing {
@@ -68,7 +68,6 @@ pub async fn compose(
 }
 
 fn compose_message(
-    scope: &Scope,
     incoming: ReceivedMessage,
     reply: Option<ReplyTo>,
     downloads: &mut Downloads,
@@ -80,7 +79,7 @@ fn compose_message(
     };
     let target_error = incoming.reply.and_then(|target| downloads.remove(&target.message_id)?.err());
     let ids: Vec<_> = attachments.iter().map(|attachment| attachment.attachment_id).collect();
-    let message = NewMessage {
+    FiledMessage {
         interface_message_id: Some(incoming.message_id),
         timestamp: incoming.sent_at,
         user_id: Some(incoming.sender),
@@ -88,15 +87,16 @@ fn compose_message(
         error: own_error.or(target_error),
         reply,
         album_id: incoming.album_id,
-        ..new_message(scope, Role::User, markers::with_markers(&incoming.text, &ids))
-    };
-    FiledMessage { message, attachments }
+        files: attachments.into_iter().map(FiledFile::New).collect(),
+        ..FiledMessage::new(Role::User, markers::with_markers(&incoming.text, &ids))
+    }
 }
 
 /// Makes the creation times ascend in the order of the messages. Files are downloaded concurrently, so they may not.
 fn order_attachments(messages: &mut [FiledMessage]) {
     let mut newest: Option<DateTime<Utc>> = None;
-    for file in messages.iter_mut().flat_map(|message| &mut message.attachments) {
+    for file in messages.iter_mut().flat_map(|message| &mut message.files) {
+        let FiledFile::New(file) = file else { continue };
         let earliest = newest.map(|newest| newest + TimeDelta::microseconds(1));
         file.created_at = file.created_at.max(earliest.unwrap_or(file.created_at));
         newest = Some(file.created_at);

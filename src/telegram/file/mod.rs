@@ -32,9 +32,9 @@ use super::{
     plan,
 };
 use crate::{
-    access::{Admission, Scope},
+    access::Admission,
     agent,
-    domain::{Conversation, InterfaceType, NewMessage, Role, SessionId, UserId},
+    domain::{Conversation, InterfaceType, UserId},
     retry::while_unavailable,
     store::{StoreError, WaitingGroup},
 };
@@ -179,9 +179,4 @@ async fn apologise(telegram: &Telegram, conversation: &Conversation, sender: &Us
         Err(error) => error!(%error, op = "answer_update", "store error; the batch stays in the inbox"),
     }
     telegram.send_wake.notify_one();
-}
-
-/// A message of this conversation. The store sets its session and thread when it is filed.
-fn new_message(scope: &Scope, role: Role, content: String) -> NewMessage {
-    NewMessage::new(scope.conversation().clone(), SessionId(uuid::Uuid::nil()), role, content)
 }

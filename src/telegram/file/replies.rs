@@ -1,13 +1,12 @@
 //! Finds what a reply points at: the stored message, the one photo it carries, and the thread it belongs to. Works for
 //! messages of people and of the bot, for each photo of an album, for each piece of a long answer and for drafts.
 
-use super::new_message;
 use crate::{
     access::Scope,
     attachments::markers,
-    domain::{Attachment, Conversation, Message, NewMessage, ReplyTo, Role},
+    domain::{Attachment, Conversation, Message, ReplyTo, Role},
     retry,
-    store::{FiledMessage, Filing, Found, StoreError, WantsTurn},
+    store::{FiledFile, FiledMessage, Filing, Found, StoreError, WantsTurn},
     telegram::{Telegram, parse::RepliedMessage},
 };
 use backon::BackoffBuilder as _;
@@ -42,12 +41,12 @@ pub async fn resolve(
 /// The reply to a message of the same batch. Both are one request already, so only the photo counts.
 pub fn resolve_within_batch(messages: &[FiledMessage], target: &RepliedMessage) -> Option<ReplyTo> {
     let meant = find_in_batch(messages, target)?;
-    let attachment = meant.attachments.first()?.attachment_id;
+    let attachment = meant.files.first()?.id();
     Some(ReplyTo { message: None, attachment: Some(attachment), quote: target.quote.clone() })
 }
 
 pub fn find_in_batch<'a>(messages: &'a [FiledMessage], target: &RepliedMessage) -> Option<&'a FiledMessage> {
-    messages.iter().find(|filed| filed.message.interface_message_id.as_ref() == Some(&target.message_id))
+    messages.iter().find(|message| message.interface_message_id.as_ref() == Some(&target.message_id))
 }
 
 /// The stored message that the reply points at. If it is a message of the bot whose id is not stored yet, waits for
@@ -106,19 +105,20 @@ pub async fn file_unknown_target(
         true => (Role::Assistant, target.text.clone()),
         false => (Role::User, markers::with_markers(&target.text, &[attachment.attachment_id])),
     };
-    let message = NewMessage {
+    let message = FiledMessage {
         interface_message_id: Some(target.message_id.clone()),
         timestamp: target.sent_at,
         user_id: target.author.clone().filter(|_| role == Role::User),
         album_id: target.album_id.clone(),
-        ..new_message(scope, role, content)
+        files: vec![FiledFile::New(attachment)],
+        ..FiledMessage::new(role, content)
     };
     let filing = Filing {
         conversation: scope.conversation().clone(),
         user_id: scope.user().clone(),
         agent_id: telegram.routes.agent(None, None),
         inbox_ids: Vec::new(),
-        messages: vec![FiledMessage { message, attachments: vec![attachment] }],
+        messages: vec![message],
         thread_root: None,
         session: None,
         echo: None,

@@ -102,8 +102,8 @@ on_both! {
     async fn an_edit_and_a_deleted_file_are_changes_too(store: Store) {
         let place = chat(1);
         let photo = picture(&place);
-        let mut sent = note(&place, "10", "look");
-        sent.attachments.push(photo.clone());
+        let mut sent = note("10", "look");
+        sent.files.push(FiledFile::New(photo.clone()));
         store.file(&filing(&place, vec![sent])).await.unwrap();
         let session = store.current_session(&place).await.unwrap().unwrap();
         assert!(store.edit_message(&place, "10", "look here").await.unwrap());

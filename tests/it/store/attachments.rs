@@ -2,6 +2,7 @@
 
 use super::*;
 use chrono::TimeDelta;
+use photothread::store::StoreError;
 
 async fn keep(store: &Store, place: &Conversation, pictures: &[Attachment]) {
     let session = store.ensure_session(place, &ann()).await.unwrap();
@@ -11,6 +12,11 @@ async fn keep(store: &Store, place: &Conversation, pictures: &[Attachment]) {
 
 fn ids(attachments: &[Attachment]) -> Vec<AttachmentId> {
     attachments.iter().map(|a| a.attachment_id).collect()
+}
+
+/// An uploaded file as a message takes it along.
+fn moved(upload: &Attachment) -> FiledFile {
+    FiledFile::Moved { id: upload.attachment_id, from: upload.conversation.clone() }
 }
 
 on_both! {
@@ -122,20 +128,56 @@ on_both! {
         assert_eq!(store.attachment(&place, made[0].attachment_id).await.unwrap(), None, "neither without the other");
     }
 
-    async fn an_upload_becomes_part_of_a_conversation_or_is_forgotten(store: Store) {
+    async fn a_filed_message_takes_its_uploads_along(store: Store) {
         let (uploads, place) = (page("uploads-100"), chat(1));
-        let [sent, stale] = [picture(&uploads), picture(&uploads)];
-        for file in [&sent, &stale] {
+        let [sent, unused, new] = [picture(&uploads), picture(&uploads), picture(&place)];
+        for file in [&sent, &unused] {
             store.add_attachment(file).await.unwrap();
         }
-        store.move_attachments(&[sent.attachment_id], &page("elsewhere"), &place).await.unwrap();
-        assert_eq!(store.attachment(&place, sent.attachment_id).await.unwrap(), None, "it was not there");
-        store.move_attachments(&[sent.attachment_id], &uploads, &place).await.unwrap();
+        let files = vec![moved(&sent), FiledFile::New(new.clone())];
+        let filed = store.file(&filing(&place, vec![FiledMessage { files, ..note("1", "look") }])).await.unwrap();
+        let message = store.message(filed.messages[0]).await.unwrap().unwrap();
+        assert_eq!(message.attachments, [sent.attachment_id, new.attachment_id]);
         assert!(store.attachment(&place, sent.attachment_id).await.unwrap().is_some());
+        assert_eq!(store.attachment(&uploads, sent.attachment_id).await.unwrap(), None);
+        assert!(store.attachment(&uploads, unused.attachment_id).await.unwrap().is_some());
+    }
+
+    async fn a_filing_that_fails_leaves_its_uploads_where_they_were(store: Store) {
+        let (uploads, place) = (page("uploads-100"), chat(1));
+        let upload = picture(&uploads);
+        store.add_attachment(&upload).await.unwrap();
+        store.file(&filing(&place, vec![note("1", "taken")])).await.unwrap();
+        let same_id = FiledMessage { files: vec![moved(&upload)], ..note("1", "again") };
+        let error = store.file(&filing(&place, vec![same_id])).await.unwrap_err();
+        assert!(matches!(error, StoreError::Broken(_)), "{error}");
+        assert_eq!(store.attachment(&uploads, upload.attachment_id).await.unwrap(), Some(upload.clone()));
+        assert_eq!(store.forget_uploads(now() + TimeDelta::seconds(1)).await.unwrap(), 1, "and are swept");
+        assert_eq!(store.attachment_anywhere(upload.attachment_id).await.unwrap(), None);
+    }
+
+    async fn a_filing_whose_upload_is_gone_is_refused_as_a_whole(store: Store) {
+        let (uploads, place) = (page("uploads-100"), chat(1));
+        let [here, used] = [picture(&uploads), picture(&uploads)];
+        for file in [&here, &used] {
+            store.add_attachment(file).await.unwrap();
+        }
+        let elsewhere = FiledMessage { files: vec![moved(&used)], ..note("1", "first") };
+        store.file(&filing(&chat(2), vec![elsewhere])).await.unwrap();
+        let both = FiledMessage { files: vec![moved(&here), moved(&used)], ..note("1", "second") };
+        let error = store.file(&filing(&place, vec![both])).await.unwrap_err();
+        assert!(matches!(error, StoreError::AttachmentGone(id) if id == used.attachment_id), "{error}");
+        assert_eq!(store.find_message(&place, "1").await.unwrap(), None);
+        assert!(store.attachment(&uploads, here.attachment_id).await.unwrap().is_some());
+        assert!(store.attachment(&chat(2), used.attachment_id).await.unwrap().is_some());
+    }
+
+    async fn uploads_are_deleted_when_no_message_used_them_in_time(store: Store) {
+        let upload = picture(&page("uploads-100"));
+        store.add_attachment(&upload).await.unwrap();
         assert_eq!(store.forget_uploads(long_ago()).await.unwrap(), 0);
-        let later = now() + chrono::TimeDelta::seconds(1);
-        assert_eq!(store.forget_uploads(later).await.unwrap(), 1, "what was sent is no upload any more");
-        assert_eq!(store.attachment_anywhere(stale.attachment_id).await.unwrap(), None);
+        assert_eq!(store.forget_uploads(now() + TimeDelta::seconds(1)).await.unwrap(), 1);
+        assert_eq!(store.attachment_anywhere(upload.attachment_id).await.unwrap(), None);
     }
 
     async fn a_message_and_each_of_its_files_know_the_id_people_see_them_under(store: Store) {

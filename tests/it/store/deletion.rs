@@ -13,8 +13,8 @@ fn file(place: &Conversation, key: &str) -> Attachment {
 /// A photo that was cropped in one turn, in a session of its own.
 async fn a_cropped_photo(store: &Store, place: &Conversation, shown: &str, photo: &Attachment) -> SessionId {
     let session = store.start_session(place, &ann()).await.unwrap();
-    let mut sent = note(place, shown, "crop it");
-    sent.attachments.push(photo.clone());
+    let mut sent = note(shown, "crop it");
+    sent.files.push(FiledFile::New(photo.clone()));
     store.file(&Filing { session: Some(session), ..filing(place, vec![sent]) }).await.unwrap();
     let turn = store.claim_turn().await.unwrap().unwrap();
     let calls = vec![ToolCall { id: "1".into(), name: "crop_image".into(), arguments: "{}".into() }];
@@ -97,7 +97,7 @@ on_both! {
 
     async fn a_turn_that_waits_or_runs_is_told_and_can_add_nothing_more(store: Store) {
         let place = chat(1);
-        let filed = store.file(&filing(&place, vec![note(&place, "1", "hi")])).await.unwrap();
+        let filed = store.file(&filing(&place, vec![note("1", "hi")])).await.unwrap();
         let turn = store.claim_turn().await.unwrap().unwrap();
         let deleted = store.delete_session(turn.session_id).await.unwrap().unwrap();
         assert_eq!(deleted.turns, [filed.turn.unwrap()]);

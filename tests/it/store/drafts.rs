@@ -7,7 +7,7 @@ use photothread::{
 };
 
 async fn running_turn(store: &Store, place: &Conversation) -> Turn {
-    store.file(&filing(place, vec![note(place, "1", "please")])).await.unwrap();
+    store.file(&filing(place, vec![note("1", "please")])).await.unwrap();
     store.claim_turn().await.unwrap().unwrap()
 }
 

@@ -109,7 +109,7 @@ on_both! {
 
     async fn a_turns_own_messages_and_a_sessions_come_in_order(store: Store) {
         let place = chat(1);
-        let filed = store.file(&filing(&place, vec![note(&place, "1", "a"), note(&place, "2", "b")])).await.unwrap();
+        let filed = store.file(&filing(&place, vec![note("1", "a"), note("2", "b")])).await.unwrap();
         let turn = store.turn(filed.turn.unwrap()).await.unwrap().unwrap();
         for text in ["thinking", "done"] {
             let step = NewMessage {
@@ -140,7 +140,7 @@ on_both! {
 
     async fn an_edit_changes_the_persons_own_text_and_nothing_else(store: Store) {
         let place = chat(1);
-        let filed = store.file(&filing(&place, vec![note(&place, "1", "crop it")])).await.unwrap();
+        let filed = store.file(&filing(&place, vec![note("1", "crop it")])).await.unwrap();
         let before = store.message(filed.messages[0]).await.unwrap().unwrap();
         let answer = NewMessage { interface_message_id: Some("2".into()), ..answered(&place, before.session_id, "Done.") };
         let answer = store.add_message(&answer).await.unwrap();
@@ -157,7 +157,7 @@ on_both! {
 
     async fn two_messages_never_share_the_id_people_see(store: Store) {
         let place = chat(1);
-        let filed = store.file(&filing(&place, vec![note(&place, "1", "first")])).await.unwrap();
+        let filed = store.file(&filing(&place, vec![note("1", "first")])).await.unwrap();
         let session = store.message(filed.messages[0]).await.unwrap().unwrap().session_id;
         let same = |place: &Conversation, session| NewMessage {
             interface_message_id: Some("1".into()),

@@ -55,7 +55,7 @@ async fn the_store_reads_the_samples(store: Store) {
     let draft = store.draft_shown_as(&place, "13").await.unwrap().unwrap();
     assert_eq!(draft.turn_id, turn.turn_id);
     assert_eq!(turn.inputs, [thread[0].internal_id]);
-    store.file(&filing(&place, vec![note(&place, "99", "and on it goes")])).await.unwrap();
+    store.file(&filing(&place, vec![note("99", "and on it goes")])).await.unwrap();
     store.close().await;
 }
 

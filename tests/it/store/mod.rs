@@ -30,7 +30,7 @@ use photothread::{
         Attachment, AttachmentId, AttachmentSource, Content, Conversation, InterfaceType, NewMessage,
         PlannedSend, Recipe, Role, SendKind, SessionId, UserId,
     },
-    store::{Detail, FiledMessage, Filing, NewUpdate, SessionFilter, Store, WantsTurn},
+    store::{Detail, FiledFile, FiledMessage, Filing, NewUpdate, SessionFilter, Store, WantsTurn},
 };
 use serde_json::json;
 
@@ -130,18 +130,17 @@ fn unrendered(place: &Conversation) -> Attachment {
     Attachment { content: Content::Recipe(recipe), size: 0, ..picture(place) }
 }
 
-/// One message of a batch. Its session is the filing's business, so any will do.
-fn note(place: &Conversation, shown_id: &str, text: &str) -> FiledMessage {
-    let message =
-        NewMessage { interface_message_id: Some(shown_id.into()), ..said(place, SessionId::new(), text) };
-    FiledMessage { message, attachments: Vec::new() }
+/// One message of a batch.
+fn note(shown_id: &str, text: &str) -> FiledMessage {
+    FiledMessage { interface_message_id: Some(shown_id.into()), ..FiledMessage::new(Role::User, text) }
 }
 
 fn album_photo(place: &Conversation, shown_id: &str, album: &str) -> FiledMessage {
-    let mut photo = note(place, shown_id, "");
-    photo.message.album_id = Some(album.into());
-    photo.attachments.push(picture(place));
-    photo
+    FiledMessage {
+        album_id: Some(album.into()),
+        files: vec![FiledFile::New(picture(place))],
+        ..note(shown_id, "")
+    }
 }
 
 /// A batch of Ann's that starts a thread of its own.

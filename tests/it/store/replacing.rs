@@ -42,8 +42,8 @@ fn file(place: &Conversation, key: &str) -> Attachment {
 
 /// A photo and its answer in a chat, sent and seen.
 async fn a_seen_answer(store: &Store, place: &Conversation) -> Vec<Message> {
-    let mut sent = note(place, "10", "purple elephants");
-    sent.attachments.push(file(place, "photo"));
+    let mut sent = note("10", "purple elephants");
+    sent.files.push(FiledFile::New(file(place, "photo")));
     store.file(&filing(place, vec![sent])).await.unwrap();
     let turn = store.claim_turn().await.unwrap().unwrap();
     let made = file(place, "made");
@@ -139,7 +139,7 @@ on_both! {
         let now = history(&store, session).await;
         assert_eq!((now.len(), now[0].internal_id, now[0].thread_root_id), (1, old[3].internal_id, None));
         assert_eq!(doomed(&store).await, ["photo"], "the answer still carries what was made");
-        store.file(&Filing { thread_root: Some(now[0].clone()), ..filing(&place, vec![note(&place, "12", "more")]) }).await.unwrap();
+        store.file(&Filing { thread_root: Some(now[0].clone()), ..filing(&place, vec![note("12", "more")]) }).await.unwrap();
     }
 
     async fn nothing_is_replaced_under_a_turn_or_on_an_old_state(store: Store) {
@@ -149,7 +149,7 @@ on_both! {
         let mut stale = replacement(&store, session, Vec::new()).await;
         stale.revision -= 1;
         assert_eq!(store.replace_history(&stale).await.unwrap(), Change::Stale);
-        store.file(&filing(&place, vec![note(&place, "20", "wait")])).await.unwrap();
+        store.file(&filing(&place, vec![note("20", "wait")])).await.unwrap();
         let busy = replacement(&store, session, Vec::new()).await;
         assert_eq!(store.replace_history(&busy).await.unwrap(), Change::Busy);
         store.claim_turn().await.unwrap().unwrap();

@@ -17,7 +17,7 @@ async fn bot_answers(
     pictures: &[Attachment],
     sends: &[(PlannedSend, &[&str])],
 ) -> MessageId {
-    store.file(&filing(place, vec![note(place, "1", "please")])).await.unwrap();
+    store.file(&filing(place, vec![note("1", "please")])).await.unwrap();
     let turn = store.claim_turn().await.unwrap().unwrap();
     let made = NewMessage {
         turn_id: Some(turn.turn_id),
@@ -45,8 +45,8 @@ async fn bot_answers(
 on_both! {
     async fn a_reply_to_ones_own_photo_finds_the_message_and_exactly_that_photo(store: Store) {
         let place = chat(1);
-        let photos = vec![album_photo(&place, "1", "x"), album_photo(&place, "2", "x"), note(&place, "3", "both, please")];
-        let ids: Vec<_> = photos[..2].iter().map(|p| p.attachments[0].attachment_id).collect();
+        let photos = vec![album_photo(&place, "1", "x"), album_photo(&place, "2", "x"), note("3", "both, please")];
+        let ids: Vec<_> = photos[..2].iter().map(|p| p.files[0].id()).collect();
         let filed = store.file(&filing(&place, photos)).await.unwrap();
         for (n, shown_id) in ["1", "2"].into_iter().enumerate() {
             let found = found(&store, &place, shown_id).await.unwrap();

@@ -29,7 +29,7 @@ on_both! {
         let shared = store.ensure_session(&group, &bob()).await.unwrap();
         assert_eq!((own.title.as_str(), own.user_id), ("mine", ann()));
         assert_eq!(found(&store, &seen_by(&ann())).await, [own.session_id]);
-        store.file(&filing(&group, vec![note(&group, "1", "hello all")])).await.unwrap();
+        store.file(&filing(&group, vec![note("1", "hello all")])).await.unwrap();
         assert!(store.is_member(&group, &ann()).await.unwrap());
         assert_eq!(found(&store, &seen_by(&ann())).await, [shared, own.session_id]);
         store.remove_member(&group, &ann()).await.unwrap();

@@ -30,7 +30,7 @@ on_both! {
         let all = (0..8).map(|n| {
             let (store, id) = (store.clone(), n.to_string());
             async move {
-                let batch = Filing { inbox_ids: vec![row.inbox_id], ..filing(&chat(1), vec![note(&chat(1), &id, "hi")]) };
+                let batch = Filing { inbox_ids: vec![row.inbox_id], ..filing(&chat(1), vec![note(&id, "hi")]) };
                 match store.file(&batch).await {
                     Ok(_) => 1,
                     Err(StoreError::AlreadyDone) => 0,
@@ -46,7 +46,7 @@ on_both! {
         let mut oldest = HashSet::new();
         for n in 1..=4 {
             for shown_id in ["1", "2", "3"] {
-                let filed = store.file(&filing(&chat(n), vec![note(&chat(n), shown_id, "please")])).await.unwrap();
+                let filed = store.file(&filing(&chat(n), vec![note(shown_id, "please")])).await.unwrap();
                 if shown_id == "1" {
                     oldest.insert(filed.turn.unwrap());
                 }
