@@ -88,12 +88,12 @@ impl Thread {
 
     async fn add(&self, role: Role, file: Attachment) -> anyhow::Result<()> {
         let place = self.scope.conversation();
-        let session = self.store.ensure_session(place, &UserId("local".into())).await?;
+        let session = self.store.start_session(place, &UserId("local".into())).await?;
         let message = NewMessage {
             attachments: vec![file.attachment_id],
             ..NewMessage::new(place.clone(), session, role, "")
         };
-        self.store.add_message_with(&message, &[file]).await?;
+        self.store.add_message(&message, &[file]).await?;
         Ok(())
     }
 }

@@ -146,7 +146,7 @@ impl<'a> TurnSteps<'a> {
                     return Ok(Stored::Before(stored));
                 }
             }
-            Ok(Stored::Now(engine.store.add_message_with(&message, made).await?))
+            Ok(Stored::Now(engine.store.add_message(&message, made).await?))
         };
         match retry::while_unavailable("add_message", add).await? {
             Stored::Now(internal_id) => self.stored.push(Message { internal_id, body: message }),

@@ -63,8 +63,7 @@ macro_rules! verbs {
 
 verbs! {
     history {
-        write add_message(message: &NewMessage) -> MessageId;
-        write add_message_with(message: &NewMessage, made: &[Attachment]) -> MessageId;
+        write add_message(message: &NewMessage, new_files: &[Attachment]) -> MessageId;
         read message(id: MessageId) -> Option<Message>;
         read find_message(place: &Conversation, shown_id: &str) -> Option<Found>;
         read recent_messages(session: SessionId, before: MessageId, since: DateTime<Utc>, limit: i64) -> Vec<Message>;
@@ -76,7 +75,6 @@ verbs! {
         read messages_of_session(session: SessionId, before: Option<MessageId>, limit: Option<i64>, detail: Detail) -> Vec<Message>;
         read messages_after(session: SessionId, after: MessageId, limit: i64) -> Vec<Message>;
         read last_message(session: SessionId) -> Option<MessageId>;
-        write set_interface_id(id: MessageId, shown_id: &str) -> ();
         write edit_message(place: &Conversation, shown_id: &str, content: &str) -> bool;
     }
     attachments {
@@ -94,9 +92,7 @@ verbs! {
     }
     sessions {
         write start_session(place: &Conversation, user: &UserId) -> SessionId;
-        write ensure_session(place: &Conversation, user: &UserId) -> SessionId;
         read session(id: SessionId) -> Option<Session>;
-        read current_session(place: &Conversation) -> Option<Session>;
         write open_session(user: &UserId, title: &str) -> Session;
         write rename_session(id: SessionId, title: &str) -> bool;
         write retitle_session(id: SessionId, from: &str, to: &str) -> bool;

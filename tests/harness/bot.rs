@@ -4,10 +4,10 @@ use super::{ScriptedModel, WAIT_TIMEOUT, World, panics, postgres};
 use photothread::{
     app::{self, Running, TaskFailures},
     config::Config,
-    domain::InterfaceType,
+    domain::{Conversation, InterfaceType, Session},
     prompts::Prompts,
     providers::Vendor,
-    store::{Store, StoreError},
+    store::{SessionFilter, Store, StoreError},
 };
 use std::collections::HashMap;
 use tempfile::TempDir;
@@ -147,6 +147,13 @@ pub fn key_of(vendor: Vendor) -> &'static str {
 
 fn setting_of(vendor: Vendor, name: &str) -> String {
     format!("PHOTOTHREAD_PROVIDERS__{}__{name}", vendor.as_str().to_uppercase())
+}
+
+/// The session that a conversation is in now.
+pub async fn newest_session(store: &Store, conversation: &Conversation) -> Option<Session> {
+    let sessions = store.sessions(&SessionFilter::default(), i64::MAX, 0).await.unwrap().sessions;
+    let of_conversation = sessions.into_iter().filter(|session| session.conversation == *conversation);
+    of_conversation.max_by_key(|session| session.created_at)
 }
 
 /// The program, running in this process. A background task that fails while it runs fails the test.

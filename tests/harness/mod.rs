@@ -39,7 +39,7 @@ mod text;
 mod uploads;
 mod world;
 
-pub use bot::{BotUnderTest, Settings, Streaming, key_of};
+pub use bot::{BotUnderTest, Settings, Streaming, key_of, newest_session};
 pub use browser::{Browser, Tab};
 pub use faults::RateLimits;
 pub use gate::Gate;

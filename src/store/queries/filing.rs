@@ -38,7 +38,7 @@ pub async fn file(conn: &mut Conn, filing: &Filing) -> Result<Filed, QueryError>
             attachments,
             ..NewMessage::new(filing.conversation.clone(), session, filed.role, filed.content.as_str())
         };
-        let id = history::add_message(conn, &message).await?;
+        let id = history::insert_message(conn, &message).await?;
         root.get_or_insert(id);
         messages.push(id);
     }

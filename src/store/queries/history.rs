@@ -6,14 +6,16 @@ use super::{
     sessions,
 };
 use crate::{
-    domain::{AttachmentId, Conversation, Message, MessageId, NewMessage, Role, SessionId, TurnId},
+    domain::{
+        Attachment, AttachmentId, Conversation, Message, MessageId, NewMessage, Role, SessionId, TurnId,
+    },
     store::{Detail, Found, QueryError, RecentFilter},
 };
 use chrono::{DateTime, Utc};
 use sqlx::{AssertSqlSafe, Row as _};
 
 /// Adds one message with its links to attachments, whose rows must exist, and counts it in its session.
-pub async fn add_message(conn: &mut Conn, message: &NewMessage) -> Result<MessageId, QueryError> {
+pub async fn insert_message(conn: &mut Conn, message: &NewMessage) -> Result<MessageId, QueryError> {
     let m = message;
     // First, because it holds the session: whoever reads on from the last id must not miss one that came later.
     sessions::count_message(conn, m).await?;
@@ -58,16 +60,16 @@ pub async fn add_message(conn: &mut Conn, message: &NewMessage) -> Result<Messag
     Ok(MessageId(id))
 }
 
-/// Adds what a tool made and the message that tells of it, together.
-pub async fn add_message_with(
+/// Adds a message and the files that are new with it.
+pub async fn add_message(
     conn: &mut Conn,
     message: &NewMessage,
-    made: &[crate::domain::Attachment],
+    new_files: &[Attachment],
 ) -> Result<MessageId, QueryError> {
-    for attachment in made {
+    for attachment in new_files {
         attachments::add_attachment(conn, attachment).await?;
     }
-    add_message(conn, message).await
+    insert_message(conn, message).await
 }
 
 pub async fn message(conn: &mut Conn, id: MessageId) -> Result<Option<Message>, QueryError> {

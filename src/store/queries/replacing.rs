@@ -115,7 +115,7 @@ async fn write_rows(conn: &mut Conn, new: &Replacement) -> Result<(), QueryError
                 rewrite(conn, id, &message).await?;
                 id
             }
-            (Some(message), None) => history::add_message(conn, &message).await?,
+            (Some(message), None) => history::insert_message(conn, &message).await?,
             // A row that is neither there nor given is nothing.
             (None, None) => return Err(QueryError::AlreadyDone),
         };

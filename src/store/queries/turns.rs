@@ -53,7 +53,7 @@ pub async fn finish_turn(conn: &mut Conn, finish: &Finish<'_>) -> Result<Message
     if done.rows_affected() == 0 {
         return Err(QueryError::AlreadyDone);
     }
-    let id = history::add_message(conn, finish.message).await?;
+    let id = history::insert_message(conn, finish.message).await?;
     outbox::queue(
         conn,
         &finish.turn.conversation,

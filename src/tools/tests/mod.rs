@@ -110,12 +110,12 @@ impl World {
     async fn add_message(&self, role: Role, made: &[Attachment]) {
         let conversation = self.context.scope.conversation();
         let user = UserId("local".into());
-        let session = self.context.renderer.store.ensure_session(conversation, &user).await.unwrap();
+        let session = self.context.renderer.store.start_session(conversation, &user).await.unwrap();
         let message = NewMessage {
             attachments: made.iter().map(|file| file.attachment_id).collect(),
             ..NewMessage::new(conversation.clone(), session, role, "")
         };
-        self.context.renderer.store.add_message_with(&message, made).await.unwrap();
+        self.context.renderer.store.add_message(&message, made).await.unwrap();
     }
 
     pub async fn call(&self, tool: &str, arguments: Value) -> Called {

@@ -29,11 +29,11 @@ async fn messages_older_than_two_hours_are_left_out() {
     let settings = Settings::new(&world).with_model(&model.base_url());
     let ann = world.private_chat(user(1001, "Ann"));
     let (store, place) = (settings.store().await, Conversation::telegram(ann.chat_id));
-    let session = store.ensure_session(&place, &UserId("1001".into())).await.unwrap();
+    let session = store.start_session(&place, &UserId("1001".into())).await.unwrap();
     for (words, hours) in [("long ago", 3), ("an hour ago", 1)] {
         let timestamp = Utc::now() - TimeDelta::hours(hours);
         let message = NewMessage { timestamp, ..NewMessage::new(place.clone(), session, Role::User, words) };
-        store.add_message(&message).await.unwrap();
+        store.add_message(&message, &[]).await.unwrap();
     }
     let bot = BotUnderTest::start(&settings).await;
     ann.says("hello").await;

@@ -16,7 +16,7 @@ mod streaming;
 mod titles;
 mod tool_loop;
 
-use crate::harness::{BotUnderTest, Person, ScriptedModel, Settings, World, user};
+use crate::harness::{BotUnderTest, Person, ScriptedModel, Settings, World, newest_session, user};
 use photothread::{
     domain::{Conversation, Message},
     store::Store,
@@ -91,7 +91,7 @@ impl Deref for AtRest {
 
 async fn rows_of(store: &Store, person: &Person) -> Vec<Message> {
     let conversation = Conversation::telegram(person.chat_id);
-    let session = store.current_session(&conversation).await.unwrap().expect("a session");
+    let session = newest_session(store, &conversation).await.expect("a session");
     store
         .messages_of_session(session.session_id, None, None, photothread::store::Detail::WithTools)
         .await

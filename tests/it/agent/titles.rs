@@ -1,7 +1,9 @@
 //! Titles after the first turn: the first words of the conversation, or a title by the model.
 
 use super::{Stage, said_by, tools};
-use crate::harness::{Answer, BotUnderTest, Person, Settings, WAIT_TIMEOUT, World, jpeg, user};
+use crate::harness::{
+    Answer, BotUnderTest, Person, Settings, WAIT_TIMEOUT, World, jpeg, newest_session, user,
+};
 use photothread::{
     domain::{Conversation, Session},
     store::{SessionFilter, Store},
@@ -15,7 +17,7 @@ async fn session_titled(store: &Store, person: &Person, so: impl Fn(&str) -> boo
     let place = Conversation::telegram(person.chat_id);
     let look = async {
         loop {
-            let session = store.current_session(&place).await.unwrap();
+            let session = newest_session(store, &place).await;
             match session.filter(|session| so(&session.title)) {
                 Some(session) => return session,
                 None => tokio::task::yield_now().await,

@@ -77,7 +77,7 @@ async fn older_messages_load_on_scroll_without_jumps() {
             if number % 2 == 1 { Role::User } else { Role::Assistant },
             format!("message {number}"),
         );
-        store.add_message(&message).await.unwrap();
+        store.add_message(&message, &[]).await.unwrap();
     }
     desk.open(&format!("/c/{}", session.session_id)).await;
     desk.until_text("article:last-of-type", "message 150").await;

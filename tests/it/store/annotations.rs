@@ -33,7 +33,7 @@ on_both! {
     async fn a_note_is_made_on_the_newest_state_only_and_found_by_until_it_is_another(store: Store) {
         let session = store.open_session(&ann(), "").await.unwrap();
         let (place, session) = (session.conversation, session.session_id);
-        let id = store.add_message(&said(&place, session, "hi")).await.unwrap();
+        let id = store.add_message(&said(&place, session, "hi"), &[]).await.unwrap();
         let seen = revision(&store, session).await;
         let note = Annotation {
             session,
@@ -66,7 +66,7 @@ on_both! {
     async fn of_many_who_saw_the_same_state_one_notes(store: Store) {
         let session = store.open_session(&ann(), "").await.unwrap();
         let (place, session) = (session.conversation, session.session_id);
-        let id = store.add_message(&said(&place, session, "hi")).await.unwrap();
+        let id = store.add_message(&said(&place, session, "hi"), &[]).await.unwrap();
         let seen = revision(&store, session).await;
         let all = (0..8).map(|n| {
             let store = store.clone();
@@ -90,8 +90,8 @@ on_both! {
             refs: vec![source(&url), source("https://a.example")],
             ..answered(&place, session, "done")
         };
-        store.add_message_with(&said(&place, session, ""), std::slice::from_ref(&photo)).await.unwrap();
-        let id = store.add_message(&answer).await.unwrap();
+        store.add_message(&said(&place, session, ""), std::slice::from_ref(&photo)).await.unwrap();
+        let id = store.add_message(&answer, &[]).await.unwrap();
         let before = revision(&store, session).await;
         assert_eq!(found(&store, None, Some(&url)).await, 1);
         assert!(store.delete_attachment(photo.attachment_id).await.unwrap());
@@ -105,7 +105,7 @@ on_both! {
         let mut sent = note("10", "look");
         sent.files.push(FiledFile::New(photo.clone()));
         store.file(&filing(&place, vec![sent])).await.unwrap();
-        let session = store.current_session(&place).await.unwrap().unwrap();
+        let session = newest_session(&store, &place).await.unwrap();
         assert!(store.edit_message(&place, "10", "look here").await.unwrap());
         assert_eq!(revision(&store, session.session_id).await, session.revision + 1);
         assert!(!store.edit_message(&place, "11", "never seen").await.unwrap());
@@ -119,7 +119,7 @@ on_both! {
         let (here, there) = (TurnId::new(), TurnId::new());
         for (session, turn) in [(&one, here), (&one, here), (&two, there)] {
             let answer = NewMessage { turn_id: Some(turn), ..answered(&place, session.session_id, "") };
-            store.add_message(&answer).await.unwrap();
+            store.add_message(&answer, &[]).await.unwrap();
         }
         assert_eq!(store.turns_of_session(one.session_id).await.unwrap(), [here]);
         let asked = [here, there, TurnId::new()];

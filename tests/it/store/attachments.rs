@@ -5,9 +5,9 @@ use chrono::TimeDelta;
 use photothread::store::StoreError;
 
 async fn keep(store: &Store, place: &Conversation, pictures: &[Attachment]) {
-    let session = store.ensure_session(place, &ann()).await.unwrap();
+    let session = store.start_session(place, &ann()).await.unwrap();
     let message = NewMessage::new(place.clone(), session, Role::Tool, "made");
-    store.add_message_with(&message, pictures).await.unwrap();
+    store.add_message(&message, pictures).await.unwrap();
 }
 
 fn ids(attachments: &[Attachment]) -> Vec<AttachmentId> {
@@ -46,16 +46,16 @@ on_both! {
 
     async fn a_file_is_carried_by_what_was_said_rather_than_by_what_a_tool_did(store: Store) {
         let place = chat(1);
-        let session = store.ensure_session(&place, &ann()).await.unwrap();
+        let session = store.start_session(&place, &ann()).await.unwrap();
         let made = [picture(&place), picture(&place), picture(&place)];
         let [sent, between, unsaid] = made.clone().map(|p| p.attachment_id);
         let row = |role, attachments: &[AttachmentId]| NewMessage {
             attachments: attachments.to_vec(),
             ..NewMessage::new(place.clone(), session, role, "")
         };
-        let tool = store.add_message_with(&row(Role::Tool, &[between, sent]), &made).await.unwrap();
-        let said = store.add_message(&row(Role::Assistant, &[sent])).await.unwrap();
-        store.add_message(&row(Role::Assistant, &[sent])).await.unwrap();
+        let tool = store.add_message(&row(Role::Tool, &[between, sent]), &made).await.unwrap();
+        let said = store.add_message(&row(Role::Assistant, &[sent]), &[]).await.unwrap();
+        store.add_message(&row(Role::Assistant, &[sent]), &[]).await.unwrap();
         let mut found = store.carriers(session, &[sent, between, unsaid, AttachmentId::new()]).await.unwrap();
         found.sort_by_key(|(_, message)| *message);
         assert_eq!(found, [(between, tool), (sent, said)]);
@@ -115,16 +115,16 @@ on_both! {
 
     async fn what_a_tool_made_and_the_message_that_tells_of_it_come_together(store: Store) {
         let place = chat(1);
-        let session = store.ensure_session(&place, &ann()).await.unwrap();
+        let session = store.start_session(&place, &ann()).await.unwrap();
         let made = [picture(&place), picture(&place)];
         let message = NewMessage { attachments: ids(&made), ..NewMessage::new(place.clone(), session, Role::Tool, "made") };
-        let id = store.add_message_with(&message, &made).await.unwrap();
+        let id = store.add_message(&message, &made).await.unwrap();
         assert_eq!(store.message(id).await.unwrap().unwrap().attachments, ids(&made), "in order");
 
         let unmade = AttachmentId::new();
         let made = [picture(&place)];
         let wrong = NewMessage { attachments: vec![unmade], ..message };
-        assert!(store.add_message_with(&wrong, &made).await.is_err());
+        assert!(store.add_message(&wrong, &made).await.is_err());
         assert_eq!(store.attachment(&place, made[0].attachment_id).await.unwrap(), None, "neither without the other");
     }
 

@@ -23,7 +23,7 @@ async fn a_cropped_photo(store: &Store, place: &Conversation, shown: &str, photo
         thread_root_id: Some(turn.thread_root_id),
         ..answered(place, session, "")
     };
-    store.add_message(&NewMessage { tool_calls: calls, ..step.clone() }).await.unwrap();
+    store.add_message(&NewMessage { tool_calls: calls, ..step.clone() }, &[]).await.unwrap();
     let cropped =
         Attachment { parents: vec![photo.attachment_id], ..file(place, &format!("cropped-{shown}")) };
     let result = NewMessage {
@@ -32,7 +32,7 @@ async fn a_cropped_photo(store: &Store, place: &Conversation, shown: &str, photo
         attachments: vec![cropped.attachment_id],
         ..step.clone()
     };
-    store.add_message_with(&result, std::slice::from_ref(&cropped)).await.unwrap();
+    store.add_message(&result, std::slice::from_ref(&cropped)).await.unwrap();
     let message = NewMessage { attachments: vec![cropped.attachment_id], ..step };
     let sends = [album_send(&[cropped.attachment_id])];
     let state = photothread::domain::TurnState::Done;
@@ -76,7 +76,7 @@ on_both! {
         let first = a_cropped_photo(&store, &place, "10", &photo).await;
         let second = store.start_session(&place, &ann()).await.unwrap();
         let again = NewMessage { attachments: vec![photo.attachment_id], ..said(&place, second, "this one again") };
-        store.add_message(&again).await.unwrap();
+        store.add_message(&again, &[]).await.unwrap();
         store.delete_session(first).await.unwrap().unwrap();
         assert!(store.attachment(&place, photo.attachment_id).await.unwrap().is_some());
         assert_eq!(doomed_keys(&store).await, ["cropped-10"]);
@@ -90,7 +90,7 @@ on_both! {
         let middle = Attachment { parents: vec![photo.attachment_id], ..unrendered(&place) };
         let last = Attachment { parents: vec![middle.attachment_id], ..unrendered(&place) };
         let kept = NewMessage { attachments: vec![last.attachment_id], ..answered(&place, second, "") };
-        store.add_message_with(&kept, &[middle, last]).await.unwrap();
+        store.add_message(&kept, &[middle, last]).await.unwrap();
         store.delete_session(first).await.unwrap().unwrap();
         assert!(store.attachment(&place, photo.attachment_id).await.unwrap().is_some());
     }
@@ -102,7 +102,7 @@ on_both! {
         let deleted = store.delete_session(turn.session_id).await.unwrap().unwrap();
         assert_eq!(deleted.turns, [filed.turn.unwrap()]);
         let late = NewMessage { turn_id: Some(turn.turn_id), ..answered(&place, turn.session_id, "late") };
-        assert!(matches!(store.add_message(&late).await, Err(StoreError::Broken(_))));
+        assert!(matches!(store.add_message(&late, &[]).await, Err(StoreError::Broken(_))));
         let message = answered(&place, turn.session_id, "late");
         let state = photothread::domain::TurnState::Done;
         let end = Finish { turn: &turn, state, message: &message, sends: &[], reply_to: None };
@@ -113,8 +113,8 @@ on_both! {
     async fn one_file_can_go_alone_and_its_bytes_are_remembered_until_they_are_gone(store: Store) {
         let place = chat(1);
         let (one, same) = (file(&place, "same"), file(&place, "same"));
-        let session = store.ensure_session(&place, &ann()).await.unwrap();
-        store.add_message_with(&said(&place, session, ""), &[one.clone(), same.clone()]).await.unwrap();
+        let session = store.start_session(&place, &ann()).await.unwrap();
+        store.add_message(&said(&place, session, ""), &[one.clone(), same.clone()]).await.unwrap();
         assert!(store.delete_attachment(one.attachment_id).await.unwrap());
         assert!(!store.delete_attachment(one.attachment_id).await.unwrap());
         assert!(store.object_in_use("same").await.unwrap(), "the other file has the same bytes");
@@ -132,7 +132,7 @@ on_both! {
         assert_eq!(store.last_message(session).await.unwrap(), None);
         let mut ids: Vec<MessageId> = Vec::new();
         for text in ["a", "b", "c"] {
-            ids.push(store.add_message(&said(&place, session, text)).await.unwrap());
+            ids.push(store.add_message(&said(&place, session, text), &[]).await.unwrap());
         }
         assert_eq!(store.last_message(session).await.unwrap(), ids.last().copied());
         let read = |messages: Vec<photothread::domain::Message>| {

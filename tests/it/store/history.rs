@@ -16,14 +16,14 @@ const NEWEST: MessageId = MessageId(i64::MAX);
 on_both! {
     async fn a_thread_is_its_root_or_its_children_oldest_first(store: Store) {
         let place = chat(1);
-        let session = store.ensure_session(&place, &ann()).await.unwrap();
-        let root = store.add_message(&said(&place, session, "root")).await.unwrap();
-        let other = store.add_message(&said(&place, session, "another root")).await.unwrap();
+        let session = store.start_session(&place, &ann()).await.unwrap();
+        let root = store.add_message(&said(&place, session, "root"), &[]).await.unwrap();
+        let other = store.add_message(&said(&place, session, "another root"), &[]).await.unwrap();
         // Children whose clocks run backwards: the order is the order of filing.
         for (n, text) in ["one", "two"].into_iter().enumerate() {
             let timestamp = now() - TimeDelta::hours(n as i64);
             let child = NewMessage { thread_root_id: Some(root), timestamp, ..answered(&place, session, text) };
-            store.add_message(&child).await.unwrap();
+            store.add_message(&child, &[]).await.unwrap();
         }
         let thread = store.thread(root).await.unwrap();
         assert_eq!(texts(&thread), ["root", "one", "two"]);
@@ -35,12 +35,12 @@ on_both! {
     async fn recent_messages_respect_limit_age_and_before(store: Store) {
         let place = chat(1);
         let earlier = store.start_session(&place, &ann()).await.unwrap();
-        store.add_message(&said(&place, earlier, "of an earlier session")).await.unwrap();
+        store.add_message(&said(&place, earlier, "of an earlier session"), &[]).await.unwrap();
         let session = store.start_session(&place, &ann()).await.unwrap();
         let mut ids = Vec::new();
         for (text, hours) in [("old", 5), ("a", 1), ("b", 1), ("c", 0), ("d", 0)] {
             let timestamp = now() - TimeDelta::hours(hours);
-            ids.push(store.add_message(&NewMessage { timestamp, ..said(&place, session, text) }).await.unwrap());
+            ids.push(store.add_message(&NewMessage { timestamp, ..said(&place, session, text) }, &[]).await.unwrap());
         }
         let two_hours = now() - TimeDelta::hours(2);
         let recent = |before, since, limit| {
@@ -59,12 +59,12 @@ on_both! {
 
     async fn an_age_limit_includes_its_very_moment(store: Store) {
         let place = chat(1);
-        let session = store.ensure_session(&place, &ann()).await.unwrap();
+        let session = store.start_session(&place, &ann()).await.unwrap();
         // Whole seconds, milliseconds and microseconds are written with different lengths in SQLite.
         let moments = ["12:00:00Z", "12:00:00.000001Z", "12:00:00.001Z", "12:00:00.001001Z", "12:00:01Z"];
         let moments = moments.map(|t| format!("2026-02-03T{t}").parse::<DateTime<Utc>>().unwrap());
         for moment in moments {
-            store.add_message(&NewMessage { timestamp: moment, ..said(&place, session, "") }).await.unwrap();
+            store.add_message(&NewMessage { timestamp: moment, ..said(&place, session, "") }, &[]).await.unwrap();
         }
         for (n, moment) in moments.into_iter().enumerate() {
             let found = store.recent_messages(session, NEWEST, moment, 10).await.unwrap();
@@ -75,17 +75,17 @@ on_both! {
     async fn recent_messages_by_conversation_are_grouped_newest_conversation_first(store: Store) {
         let mut sessions = Vec::new();
         for place in [chat(1), page("1"), chat(3)] {
-            sessions.push((store.ensure_session(&place, &ann()).await.unwrap(), place));
+            sessions.push((store.start_session(&place, &ann()).await.unwrap(), place));
         }
         for (which, text) in [(0, "a1"), (1, "b1"), (0, "a2"), (0, "a3"), (1, "b2")] {
             let (session, place) = &sessions[which];
-            store.add_message(&said(place, *session, text)).await.unwrap();
+            store.add_message(&said(place, *session, text), &[]).await.unwrap();
         }
         let (session, place) = &sessions[0];
-        store.add_message(&NewMessage::new(place.clone(), *session, Role::Tool, "a tool's result")).await.unwrap();
+        store.add_message(&NewMessage::new(place.clone(), *session, Role::Tool, "a tool's result"), &[]).await.unwrap();
         let (session, place) = &sessions[2];
         let old = NewMessage { timestamp: now() - TimeDelta::hours(3), ..said(place, *session, "old") };
-        store.add_message(&old).await.unwrap();
+        store.add_message(&old, &[]).await.unwrap();
 
         let since = now() - TimeDelta::hours(2);
         let filter =
@@ -117,7 +117,7 @@ on_both! {
                 thread_root_id: Some(turn.thread_root_id),
                 ..answered(&place, turn.session_id, text)
             };
-            store.add_message(&step).await.unwrap();
+            store.add_message(&step, &[]).await.unwrap();
         }
         assert_eq!(texts(&store.inputs_of_turn(turn.turn_id).await.unwrap()), ["a", "b"]);
         assert_eq!(texts(&store.messages_of_turn(turn.turn_id).await.unwrap()), ["thinking", "done"]);
@@ -143,7 +143,7 @@ on_both! {
         let filed = store.file(&filing(&place, vec![note("1", "crop it")])).await.unwrap();
         let before = store.message(filed.messages[0]).await.unwrap().unwrap();
         let answer = NewMessage { interface_message_id: Some("2".into()), ..answered(&place, before.session_id, "Done.") };
-        let answer = store.add_message(&answer).await.unwrap();
+        let answer = store.add_message(&answer, &[]).await.unwrap();
 
         assert!(store.edit_message(&place, "1", "rotate it").await.unwrap());
         assert!(!store.edit_message(&place, "2", "forged").await.unwrap(), "the bot's words are not theirs to edit");
@@ -163,21 +163,21 @@ on_both! {
             interface_message_id: Some("1".into()),
             ..said(place, session, "second")
         };
-        assert!(matches!(store.add_message(&same(&place, session)).await, Err(StoreError::Broken(_))));
+        assert!(matches!(store.add_message(&same(&place, session), &[]).await, Err(StoreError::Broken(_))));
         for elsewhere in [chat(2), page("1")] {
-            let session = store.ensure_session(&elsewhere, &ann()).await.unwrap();
-            store.add_message(&same(&elsewhere, session)).await.unwrap();
+            let session = store.start_session(&elsewhere, &ann()).await.unwrap();
+            store.add_message(&same(&elsewhere, session), &[]).await.unwrap();
         }
         // Without an id there is nothing to clash.
         for _ in 0..2 {
-            store.add_message(&said(&place, session, "silent")).await.unwrap();
+            store.add_message(&said(&place, session, "silent"), &[]).await.unwrap();
         }
-        let count = store.current_session(&place).await.unwrap().unwrap().message_count;
+        let count = newest_session(&store, &place).await.unwrap().message_count;
         assert_eq!(count, 3, "the refused one is not counted");
     }
 
     async fn a_message_needs_a_session_that_exists(store: Store) {
         let stray = said(&chat(1), SessionId::new(), "lost");
-        assert!(matches!(store.add_message(&stray).await, Err(StoreError::Broken(_))));
+        assert!(matches!(store.add_message(&stray, &[]).await, Err(StoreError::Broken(_))));
     }
 }

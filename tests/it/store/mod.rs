@@ -24,6 +24,7 @@ mod turns;
 mod usage;
 mod verbs;
 
+use crate::harness::newest_session;
 use chrono::{DateTime, SubsecRound as _, Utc};
 use photothread::{
     domain::{
@@ -156,6 +157,13 @@ fn filing(place: &Conversation, messages: Vec<FiledMessage>) -> Filing {
         echo: None,
         wants_turn: WantsTurn::Yes,
     }
+}
+
+/// Files a message outside any thread and returns its session.
+async fn session_of_filed(store: &Store, place: &Conversation, user: &UserId, shown_id: &str) -> SessionId {
+    let batch = Filing { user_id: user.clone(), ..filing(place, vec![note(shown_id, "hi")]) };
+    let filed = store.file(&batch).await.unwrap();
+    store.message(filed.messages[0]).await.unwrap().unwrap().session_id
 }
 
 /// The sessions a person began.

@@ -53,14 +53,14 @@ async fn a_seen_answer(store: &Store, place: &Conversation) -> Vec<Message> {
         ..answered(place, turn.session_id, "")
     };
     let calls = vec![ToolCall { id: "1".into(), name: "crop_image".into(), arguments: "{}".into() }];
-    store.add_message(&NewMessage { tool_calls: calls, ..step.clone() }).await.unwrap();
+    store.add_message(&NewMessage { tool_calls: calls, ..step.clone() }, &[]).await.unwrap();
     let result = NewMessage {
         role: Role::Tool,
         tool_call_id: Some("1".into()),
         attachments: vec![made.attachment_id],
         ..step.clone()
     };
-    store.add_message_with(&result, std::slice::from_ref(&made)).await.unwrap();
+    store.add_message(&result, std::slice::from_ref(&made)).await.unwrap();
     let message = NewMessage { attachments: vec![made.attachment_id], content: "Here.".into(), ..step };
     let sends = [album_send(&[made.attachment_id])];
     let end =

@@ -23,7 +23,7 @@ async fn bot_answers(
         turn_id: Some(turn.turn_id),
         ..NewMessage::new(place.clone(), turn.session_id, Role::Tool, "made")
     };
-    store.add_message_with(&made, pictures).await.unwrap();
+    store.add_message(&made, pictures).await.unwrap();
     let message = NewMessage {
         turn_id: Some(turn.turn_id),
         thread_root_id: Some(turn.thread_root_id),
@@ -106,12 +106,8 @@ on_both! {
 
     async fn a_first_id_goes_to_the_message_and_later_ones_beside_it(store: Store) {
         let place = chat(1);
-        let session = store.ensure_session(&place, &ann()).await.unwrap();
-        let id = store.add_message(&answered(&place, session, "long")).await.unwrap();
-        // The last one is told twice, as after a crash between sending and remembering.
-        for shown_id in ["5", "6", "6"] {
-            store.set_interface_id(id, shown_id).await.unwrap();
-        }
+        // The last one is recorded twice, as after a crash between sending and recording.
+        let id = bot_answers(&store, &place, &[], &[(text_send("long"), &["5", "6", "6"])]).await;
         assert_eq!(store.message(id).await.unwrap().unwrap().interface_message_id.as_deref(), Some("5"));
         for shown_id in ["5", "6"] {
             assert_eq!(found(&store, &place, shown_id).await.unwrap().message.internal_id, id);
@@ -120,9 +116,12 @@ on_both! {
 
     async fn an_id_that_is_taken_stays_where_it_is_and_the_send_still_ends(store: Store) {
         let place = chat(1);
-        let session = store.ensure_session(&place, &ann()).await.unwrap();
-        let early = store.add_message(&answered(&place, session, "replied to before we knew of it")).await.unwrap();
-        store.set_interface_id(early, "11").await.unwrap();
+        let session = store.start_session(&place, &ann()).await.unwrap();
+        let early = NewMessage {
+            interface_message_id: Some("11".into()),
+            ..answered(&place, session, "replied to before we knew of it")
+        };
+        let early = store.add_message(&early, &[]).await.unwrap();
         bot_answers(&store, &place, &[], &[(text_send("the same message"), ["11"].as_slice())]).await;
         assert_eq!(found(&store, &place, "11").await.unwrap().message.internal_id, early);
         assert!(!store.is_sending(&place).await.unwrap());

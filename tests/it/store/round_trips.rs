@@ -17,9 +17,9 @@ fn odd_json() -> Value {
 on_both! {
     async fn every_field_of_a_message_comes_back(store: Store) {
         let place = page("desk ☕");
-        let session = store.ensure_session(&place, &ann()).await.unwrap();
+        let session = store.start_session(&place, &ann()).await.unwrap();
         let picture = picture(&place);
-        let root = store.add_message_with(&said(&place, session, "root"), std::slice::from_ref(&picture)).await.unwrap();
+        let root = store.add_message(&said(&place, session, "root"), std::slice::from_ref(&picture)).await.unwrap();
         let new = NewMessage {
             conversation: place.clone(),
             session_id: session,
@@ -51,15 +51,15 @@ on_both! {
             album_id: Some("album".into()),
             attachments: vec![picture.attachment_id],
         };
-        let id = store.add_message(&new).await.unwrap();
+        let id = store.add_message(&new, &[]).await.unwrap();
         let stored = Message { internal_id: id, body: new };
         assert_eq!(store.message(id).await.unwrap(), Some(stored));
         assert_eq!(store.message(MessageId(i64::MAX)).await.unwrap(), None);
     }
 
     async fn a_bare_message_comes_back_bare(store: Store) {
-        let session = store.ensure_session(&chat(1), &ann()).await.unwrap();
-        let id = store.add_message(&said(&chat(1), session, "")).await.unwrap();
+        let session = store.start_session(&chat(1), &ann()).await.unwrap();
+        let id = store.add_message(&said(&chat(1), session, ""), &[]).await.unwrap();
         let m = store.message(id).await.unwrap().unwrap();
         assert!(m.interface_message_id.is_none() && m.turn_id.is_none() && m.thread_root_id.is_none());
         assert!(m.reasoning_info.is_none() && m.provider_metadata.is_none() && m.reply.is_none() && m.error.is_none());
@@ -68,7 +68,7 @@ on_both! {
 
     async fn every_field_of_an_attachment_comes_back(store: Store) {
         let place = chat(-1001234567890);
-        let session = store.ensure_session(&place, &ann()).await.unwrap();
+        let session = store.start_session(&place, &ann()).await.unwrap();
         let parent = picture(&place);
         let child = Attachment {
             source: AttachmentSource::Tool,
@@ -83,7 +83,7 @@ on_both! {
             ..picture(&place)
         };
         let both = [parent, child];
-        store.add_message_with(&said(&place, session, ""), &both).await.unwrap();
+        store.add_message(&said(&place, session, ""), &both).await.unwrap();
         assert_eq!(store.attachments(&place, &both.clone().map(|a| a.attachment_id)).await.unwrap(), both);
     }
 
@@ -98,7 +98,7 @@ on_both! {
 
     async fn nul_characters_go_and_the_rest_stays(store: Store) {
         let place = chat(1);
-        let session = store.ensure_session(&place, &ann()).await.unwrap();
+        let session = store.start_session(&place, &ann()).await.unwrap();
         let file = Attachment {
             filename: "a\0b.jpg".into(),
             description: Some("c\0d".into()),
@@ -115,7 +115,7 @@ on_both! {
             reply: Some(ReplyTo { quote: Some("\0q".into()), ..ReplyTo::default() }),
             ..said(&place, session, "be\0fore \\u0000 after\0")
         };
-        let id = store.add_message_with(&new, std::slice::from_ref(&file)).await.unwrap();
+        let id = store.add_message(&new, std::slice::from_ref(&file)).await.unwrap();
         let m = store.message(id).await.unwrap().unwrap().body;
         assert_eq!(m.content, "before \\u0000 after");
         assert_eq!(m.tool_calls[0].arguments, "xy");
@@ -126,8 +126,8 @@ on_both! {
         assert_eq!((kept.filename.as_str(), kept.description.as_deref()), ("ab.jpg", Some("cd")));
         assert_eq!(kept.recipe().unwrap().arguments, json!({ "k": ["vw"] }));
 
-        store.add_message(&said(&place, session, "pre\0view")).await.unwrap();
-        assert_eq!(store.current_session(&place).await.unwrap().unwrap().first_message_preview, "preview");
+        store.add_message(&said(&place, session, "pre\0view"), &[]).await.unwrap();
+        assert_eq!(newest_session(&store, &place).await.unwrap().first_message_preview, "preview");
         assert!(store.edit_message(&place, "1", "ed\0ited").await.unwrap());
         assert_eq!(store.message(id).await.unwrap().unwrap().content, "edited");
     }
@@ -150,17 +150,17 @@ on_both! {
     }
 
     async fn moments_come_back_to_the_microsecond(store: Store) {
-        let session = store.ensure_session(&chat(1), &ann()).await.unwrap();
+        let session = store.start_session(&chat(1), &ann()).await.unwrap();
         for moment in ["1970-01-01T00:00:00Z", "2026-02-28T23:59:59.000001Z", "2026-03-29T01:30:00.1Z", "2999-01-01T00:00:00.999999Z"] {
             let timestamp: DateTime<Utc> = moment.parse().unwrap();
-            let id = store.add_message(&NewMessage { timestamp, ..said(&chat(1), session, "") }).await.unwrap();
+            let id = store.add_message(&NewMessage { timestamp, ..said(&chat(1), session, "") }, &[]).await.unwrap();
             assert_eq!(store.message(id).await.unwrap().unwrap().timestamp, timestamp);
         }
     }
 
     async fn people_and_conversations_keep_their_odd_names(store: Store) {
         let (place, person) = (page(ODD), UserId(ODD.into()));
-        let id = store.ensure_session(&place, &person).await.unwrap();
+        let id = store.start_session(&place, &person).await.unwrap();
         let listed = store.sessions(&begun_by(&person), 10, 0).await.unwrap().sessions;
         assert_eq!((listed[0].session_id, &listed[0].conversation, &listed[0].user_id), (id, &place, &person));
     }

@@ -26,7 +26,7 @@ on_both! {
         let own = store.open_session(&ann(), "mine").await.unwrap();
         let others = store.open_session(&bob(), "his").await.unwrap();
         let group = chat(-5);
-        let shared = store.ensure_session(&group, &bob()).await.unwrap();
+        let shared = store.start_session(&group, &bob()).await.unwrap();
         assert_eq!((own.title.as_str(), own.user_id), ("mine", ann()));
         assert_eq!(found(&store, &seen_by(&ann())).await, [own.session_id]);
         store.file(&filing(&group, vec![note("1", "hello all")])).await.unwrap();
@@ -51,9 +51,9 @@ on_both! {
             refs: vec![source],
             ..said(&place, cats, "The white kitten's first photo, at 100% \"zoom\"")
         };
-        store.add_message(&message).await.unwrap();
+        store.add_message(&message, &[]).await.unwrap();
         let tool = NewMessage { role: Role::Tool, ..said(&place, dogs, "a secret kitten") };
-        store.add_message(&tool).await.unwrap();
+        store.add_message(&tool, &[]).await.unwrap();
 
         for words in ["kitten", "KITT white", "photo first", "100"] {
             assert_eq!(found(&store, &searching(words)).await, [cats], "{words}");
@@ -81,8 +81,8 @@ on_both! {
         assert!(!store.rename_session(SessionId::new(), "new").await.unwrap());
         let before = store.session(id).await.unwrap().unwrap();
         assert_eq!((before.title.as_str(), before.message_count), ("new", 0));
-        store.add_message(&said(&place, id, "hi")).await.unwrap();
-        store.add_message(&NewMessage { role: Role::Tool, ..said(&place, id, "") }).await.unwrap();
+        store.add_message(&said(&place, id, "hi"), &[]).await.unwrap();
+        store.add_message(&NewMessage { role: Role::Tool, ..said(&place, id, "") }, &[]).await.unwrap();
         let after = store.session(id).await.unwrap().unwrap();
         assert_eq!((after.message_count, after.revision), (1, before.revision + 2));
     }

@@ -7,19 +7,19 @@ use photothread::domain::ToolCall;
 on_both! {
     async fn a_conversation_keeps_its_session_until_a_new_one_is_started(store: Store) {
         let place = chat(1);
-        assert_eq!(store.current_session(&place).await.unwrap(), None);
-        let first = store.ensure_session(&place, &ann()).await.unwrap();
-        assert_eq!(store.ensure_session(&place, &UserId("200".into())).await.unwrap(), first);
+        assert_eq!(newest_session(&store, &place).await, None);
+        let first = session_of_filed(&store, &place, &ann(), "1").await;
+        assert_eq!(session_of_filed(&store, &place, &UserId("200".into()), "2").await, first);
         let second = store.start_session(&place, &ann()).await.unwrap();
         assert_ne!(second, first);
-        assert_eq!(store.ensure_session(&place, &ann()).await.unwrap(), second);
-        assert_eq!(store.current_session(&place).await.unwrap().unwrap().session_id, second);
-        assert_ne!(store.ensure_session(&chat(2), &ann()).await.unwrap(), second, "each conversation its own");
+        assert_eq!(session_of_filed(&store, &place, &ann(), "3").await, second);
+        assert_eq!(newest_session(&store, &place).await.unwrap().session_id, second);
+        assert_ne!(session_of_filed(&store, &chat(2), &ann(), "1").await, second, "each conversation its own");
     }
 
     async fn a_new_session_is_empty_and_belongs_to_its_person(store: Store) {
         let id = store.start_session(&page("desk"), &ann()).await.unwrap();
-        let session = store.current_session(&page("desk")).await.unwrap().unwrap();
+        let session = newest_session(&store, &page("desk")).await.unwrap();
         assert_eq!((session.session_id, session.conversation, session.user_id), (id, page("desk"), ann()));
         assert_eq!((session.title.as_str(), session.first_message_preview.as_str(), session.message_count), ("", "", 0));
         assert_eq!(session.created_at, session.last_activity);
@@ -27,36 +27,36 @@ on_both! {
 
     async fn a_session_counts_what_people_would_count(store: Store) {
         let place = chat(1);
-        let id = store.ensure_session(&place, &ann()).await.unwrap();
-        store.add_message(&said(&place, id, "make it brighter")).await.unwrap();
+        let id = store.start_session(&place, &ann()).await.unwrap();
+        store.add_message(&said(&place, id, "make it brighter"), &[]).await.unwrap();
         let call = ToolCall { id: "1".into(), name: "adjust_image".into(), arguments: "{}".into() };
-        store.add_message(&NewMessage { tool_calls: vec![call], ..answered(&place, id, "") }).await.unwrap();
+        store.add_message(&NewMessage { tool_calls: vec![call], ..answered(&place, id, "") }, &[]).await.unwrap();
         let result = NewMessage { tool_call_id: Some("1".into()), ..NewMessage::new(place.clone(), id, Role::Tool, "ok") };
-        store.add_message(&result).await.unwrap();
-        store.add_message(&answered(&place, id, "Brighter now.")).await.unwrap();
-        assert_eq!(store.current_session(&place).await.unwrap().unwrap().message_count, 2);
+        store.add_message(&result, &[]).await.unwrap();
+        store.add_message(&answered(&place, id, "Brighter now."), &[]).await.unwrap();
+        assert_eq!(newest_session(&store, &place).await.unwrap().message_count, 2);
     }
 
     async fn the_preview_is_the_first_line_the_person_wrote(store: Store) {
         let place = chat(1);
-        let id = store.ensure_session(&place, &ann()).await.unwrap();
-        store.add_message(&answered(&place, id, "Hello!")).await.unwrap();
-        store.add_message(&said(&place, id, "")).await.unwrap();
+        let id = store.start_session(&place, &ann()).await.unwrap();
+        store.add_message(&answered(&place, id, "Hello!"), &[]).await.unwrap();
+        store.add_message(&said(&place, id, ""), &[]).await.unwrap();
         let long = "é".repeat(500);
-        store.add_message(&said(&place, id, &format!("{long}\nand more"))).await.unwrap();
-        store.add_message(&said(&place, id, "later")).await.unwrap();
-        let preview = store.current_session(&place).await.unwrap().unwrap().first_message_preview;
+        store.add_message(&said(&place, id, &format!("{long}\nand more")), &[]).await.unwrap();
+        store.add_message(&said(&place, id, "later"), &[]).await.unwrap();
+        let preview = newest_session(&store, &place).await.unwrap().first_message_preview;
         assert_eq!(preview, "é".repeat(120));
     }
 
     async fn sessions_are_listed_by_last_activity_in_pages(store: Store) {
         let mut ids = Vec::new();
         for n in 1..=3 {
-            ids.push(store.ensure_session(&chat(n), &ann()).await.unwrap());
+            ids.push(store.start_session(&chat(n), &ann()).await.unwrap());
         }
-        store.ensure_session(&chat(4), &UserId("200".into())).await.unwrap();
+        store.start_session(&chat(4), &UserId("200".into())).await.unwrap();
         let soon = now() + TimeDelta::minutes(1);
-        store.add_message(&NewMessage { timestamp: soon, ..said(&chat(1), ids[0], "hi") }).await.unwrap();
+        store.add_message(&NewMessage { timestamp: soon, ..said(&chat(1), ids[0], "hi") }, &[]).await.unwrap();
 
         let listed = |limit, offset| {
             let store = store.clone();
@@ -72,8 +72,8 @@ on_both! {
     }
 
     async fn a_title_is_replaced_only_while_nobody_else_gave_another(store: Store) {
-        let id = store.ensure_session(&chat(1), &ann()).await.unwrap();
-        let other = store.ensure_session(&chat(2), &ann()).await.unwrap();
+        let id = store.start_session(&chat(1), &ann()).await.unwrap();
+        let other = store.start_session(&chat(2), &ann()).await.unwrap();
         assert!(store.retitle_session(id, "", "make it brighter").await.unwrap());
         assert!(!store.retitle_session(id, "", "too late").await.unwrap());
         assert!(store.retitle_session(id, "make it brighter", "A brighter cat").await.unwrap());
@@ -85,10 +85,10 @@ on_both! {
 
     async fn a_message_that_arrives_late_does_not_turn_the_clock_back(store: Store) {
         let place = chat(1);
-        let id = store.ensure_session(&place, &ann()).await.unwrap();
-        let begun = store.current_session(&place).await.unwrap().unwrap().last_activity;
+        let id = store.start_session(&place, &ann()).await.unwrap();
+        let begun = newest_session(&store, &place).await.unwrap().last_activity;
         let yesterday = now() - TimeDelta::days(1);
-        store.add_message(&NewMessage { timestamp: yesterday, ..said(&place, id, "from before") }).await.unwrap();
-        assert_eq!(store.current_session(&place).await.unwrap().unwrap().last_activity, begun);
+        store.add_message(&NewMessage { timestamp: yesterday, ..said(&place, id, "from before") }, &[]).await.unwrap();
+        assert_eq!(newest_session(&store, &place).await.unwrap().last_activity, begun);
     }
 }

@@ -13,9 +13,9 @@ async fn commits_are_durable_and_references_are_checked() {
     }
     let nowhere = NewMessage {
         thread_root_id: Some(MessageId(99)),
-        ..said(&chat(1), store.ensure_session(&chat(1), &ann()).await.unwrap(), "")
+        ..said(&chat(1), store.start_session(&chat(1), &ann()).await.unwrap(), "")
     };
-    assert!(store.add_message(&nowhere).await.is_err(), "a thread needs a root that exists");
+    assert!(store.add_message(&nowhere, &[]).await.is_err(), "a thread needs a root that exists");
 }
 
 #[tokio::test]

@@ -9,9 +9,9 @@ use std::collections::HashSet;
 
 on_both! {
     async fn a_conversations_first_session_is_begun_once(store: Store) {
-        let all = (0..8).map(|_| {
-            let store = store.clone();
-            async move { store.ensure_session(&chat(1), &ann()).await.unwrap() }
+        let all = (0..8).map(|n| {
+            let (store, shown_id) = (store.clone(), n.to_string());
+            async move { session_of_filed(&store, &chat(1), &ann(), &shown_id).await }
         });
         let sessions: HashSet<_> = join_all(all).await.into_iter().collect();
         assert_eq!(sessions.len(), 1);

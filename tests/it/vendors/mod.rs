@@ -6,7 +6,7 @@ mod histories;
 mod switching;
 mod turns;
 
-use crate::harness::{BotUnderTest, Person, ScriptedModel, Settings, Streaming, World, user};
+use crate::harness::{BotUnderTest, Person, ScriptedModel, Settings, Streaming, World, newest_session, user};
 use futures::{FutureExt as _, future::join_all};
 use photothread::{
     domain::{Conversation, Message},
@@ -87,7 +87,7 @@ impl Stage {
     async fn rows(&self) -> Vec<Message> {
         let store = self.settings.store().await;
         let place = Conversation::telegram(self.ann.chat_id);
-        let session = store.current_session(&place).await.unwrap().expect("a session");
+        let session = newest_session(&store, &place).await.expect("a session");
         store
             .messages_of_session(session.session_id, None, None, photothread::store::Detail::WithTools)
             .await
