@@ -4,7 +4,7 @@
 use crate::{
     domain::{
         Attachment, AttachmentId, AttachmentSource, Message, Reference, Role, Turn, TurnState,
-        annotation::MOST_REFS,
+        annotation::MAX_REFERENCES,
     },
     store::{Store, StoreError},
 };
@@ -71,7 +71,7 @@ fn build_references(sent: &[Attachment], used: &[Attachment]) -> Vec<Reference> 
     let mut refs: Vec<Reference> = Vec::new();
     let is_made = |file: &Attachment| made.iter().any(|made| made.attachment_id == file.attachment_id);
     let used = used.iter().chain(sent).filter(|file| !is_made(file)).map(|file| (file, USED));
-    let max_used = MOST_REFS.saturating_sub(made.len());
+    let max_used = MAX_REFERENCES.saturating_sub(made.len());
     for (file, kind) in used {
         let reference = Reference::to_file(file.attachment_id, &file.filename, kind);
         if refs.len() < max_used && refs.iter().all(|known| known.url != reference.url) {
@@ -79,6 +79,6 @@ fn build_references(sent: &[Attachment], used: &[Attachment]) -> Vec<Reference> 
         }
     }
     let made = made.iter().map(|file| Reference::to_file(file.attachment_id, &file.filename, MADE));
-    refs.extend(made.take(MOST_REFS));
+    refs.extend(made.take(MAX_REFERENCES));
     refs
 }

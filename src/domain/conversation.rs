@@ -1,4 +1,4 @@
-//! Where people talk: an interface and a conversation within it.
+//! A conversation: a Telegram chat or a conversation of the web, under an interface and an id.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ text_enum! {
     InterfaceType "an interface" { Telegram = "telegram", Web = "web" }
 }
 
-/// A Telegram chat or a web conversation. Ids of one never resolve in another.
+/// Ids of one conversation never resolve in another.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Conversation {
     pub interface: InterfaceType,

@@ -1,4 +1,4 @@
-//! Newtypes for ids, so that a turn's id can never be passed where an attachment's is wanted.
+//! Newtypes for ids, so that an id of one kind cannot be passed as another.
 
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
@@ -34,23 +34,23 @@ macro_rules! uuid_id {
 }
 
 uuid_id!(
-    /// The only currency for files: `[Attachment ID: <uuid>]`.
+    /// Names a file everywhere: `[Attachment ID: <uuid>]`.
     AttachmentId,
     Uuid::new_v4()
 );
 uuid_id!(
-    /// Everything the agent does for one request carries this id.
+    /// All messages that the agent stores for one request carry this id.
     TurnId,
     Uuid::now_v7()
 );
 uuid_id!(
-    /// One sitting of a conversation: what `/new` starts.
+    /// A part of a conversation: `/new` starts the next one.
     SessionId,
     Uuid::new_v4()
 );
 
 uuid_id!(
-    /// A program's way in. Naming a token by this tells nothing of the token.
+    /// Names an API token without revealing its secret.
     TokenId,
     Uuid::new_v4()
 );
@@ -66,7 +66,7 @@ impl fmt::Display for MessageId {
     }
 }
 
-/// A person, as their interface names them (Telegram: the numeric user id).
+/// A person, under the id that the interface uses (Telegram: the numeric user id).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct UserId(pub String);

@@ -1,4 +1,4 @@
-//! One row of the history: something a person, the agent or a tool said.
+//! A message: one row of the history, from a person, the agent or a tool.
 
 use super::{AttachmentId, Conversation, MessageId, Reference, ReplyTo, SessionId, TurnId, UserId};
 use chrono::{DateTime, Utc};
@@ -10,7 +10,7 @@ text_enum! {
     Role "a role" { User = "user", Assistant = "assistant", Tool = "tool" }
 }
 
-/// A tool the agent asked for. `arguments` is the text the model wrote, which may not be JSON at all.
+/// A tool call of the agent. `arguments` is the text that the model wrote, which may not be valid JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
     pub id: String,
@@ -18,7 +18,7 @@ pub struct ToolCall {
     pub arguments: String,
 }
 
-/// A stored message: what was added, under the id it got.
+/// A stored message and its id.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
     pub internal_id: MessageId,
@@ -33,7 +33,7 @@ impl Deref for Message {
 }
 
 impl Message {
-    /// The root of the thread this message is in: itself, if it is a root.
+    /// The root of its thread; itself, if it is a root.
     pub fn root(&self) -> MessageId {
         self.thread_root_id.unwrap_or(self.internal_id)
     }
@@ -44,15 +44,15 @@ impl Message {
 pub struct NewMessage {
     pub conversation: Conversation,
     pub session_id: SessionId,
-    /// The id people see it under; none until it is sent.
+    /// Its id on the interface; none until it is sent.
     pub interface_message_id: Option<String>,
-    /// None on people's messages.
+    /// None on user messages.
     pub turn_id: Option<TurnId>,
     /// None on a root.
     pub thread_root_id: Option<MessageId>,
     pub timestamp: DateTime<Utc>,
     pub role: Role,
-    /// What was said; on people's messages and tool results, followed by a marker for each attachment.
+    /// The text. On user messages and tool results, a marker for each attachment follows.
     pub content: String,
     pub tool_calls: Vec<ToolCall>,
     pub tool_call_id: Option<String>,
@@ -64,21 +64,21 @@ pub struct NewMessage {
     pub reasoning_info: Option<Value>,
     pub provider_metadata: Option<Value>,
     pub error: Option<String>,
-    /// What this message answers, as the person pointed at it.
+    /// What this message replies to.
     pub reply: Option<ReplyTo>,
-    /// Where what it says comes from.
+    /// Its sources.
     pub refs: Vec<Reference>,
     /// `group:value` or a plain word.
     pub tags: Vec<String>,
     /// Shared by the messages of one album.
     pub album_id: Option<String>,
-    /// In order; for tool results, what the tool made.
+    /// In order. On tool results, the files that the tool made.
     pub attachments: Vec<AttachmentId>,
 }
 
 impl NewMessage {
-    /// Said by a person or the agent: what people would count in the chat. Tools and calls of them are not.
-    pub fn is_said(&self) -> bool {
+    /// True for what a chat shows as a message: not for tool results and steps that call tools.
+    pub fn is_chat_message(&self) -> bool {
         self.role != Role::Tool && self.tool_calls.is_empty()
     }
 

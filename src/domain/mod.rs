@@ -1,4 +1,4 @@
-//! Plain types that every room shares: what a message, a thread, a turn and an attachment *are*.
+//! Plain types that all modules share: message, thread, turn, attachment, conversation, session and their ids.
 //! No I/O, no SQL, no Telegram.
 
 #[macro_use]
@@ -11,14 +11,15 @@ mod conversation;
 mod ids;
 mod message;
 mod reply;
+mod session;
 mod turn;
 
-pub use annotation::{Flaw, Reference, Target};
+pub use annotation::{FieldError, Reference, ReferenceTarget};
 pub use answer::{Answer, PlannedSend, SendKind};
 pub use attachment::{Attachment, AttachmentSource, Content, Recipe};
 pub use conversation::{Conversation, InterfaceType};
 pub use ids::{AttachmentId, MessageId, SessionId, TokenId, TurnId, UserId};
 pub use message::{Message, NewMessage, Role, ToolCall};
-
-pub use reply::{ReplyTo, Session};
+pub use reply::ReplyTo;
+pub use session::Session;
 pub use turn::{Turn, TurnState};

@@ -1,7 +1,7 @@
-//! Enums that are stored as a word: the word, the enum and the way back, written once.
+//! `text_enum!`: enums that are stored as a word. Each word is written once, for both directions.
 
-/// `text_enum! { /// doc\n Colour "a colour" { Red = "red", Blue = "blue" } }` makes the enum with `as_str`, `FromStr`,
-/// `Display` and serde, all by the same words.
+/// `text_enum! { /// doc\n Colour "a colour" { Red = "red", Blue = "blue" } }` defines the enum with `as_str`, `FromStr`,
+/// `Display` and serde, all with the same words.
 macro_rules! text_enum {
     ($(#[$doc:meta])* $name:ident $what:literal { $($(#[$about:meta])* $variant:ident = $word:literal),* $(,)? }) => {
         $(#[$doc])*

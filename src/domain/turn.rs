@@ -1,11 +1,11 @@
-//! A turn: one request of a person (a message, a burst or an album) and everything done about it.
+//! A turn: one request of a person (a message, a burst or an album) and all work on it until its answer.
 
 use super::{Conversation, MessageId, SessionId, TurnId, UserId};
 use chrono::{DateTime, Utc};
 
 text_enum! {
     TurnState "a state of a turn" {
-        /// Filed, waiting for the conversation to be free. Late album photos may still join.
+        /// Filed. Waits until no other turn of its conversation runs; late photos of its album may still join.
         Pending = "pending",
         Running = "running",
         Done = "done",
@@ -25,13 +25,13 @@ pub struct Turn {
     pub inputs: Vec<MessageId>,
     pub user_id: UserId,
     pub agent_id: String,
-    /// How often it was started: more than once only after a crash.
+    /// How often it was claimed: more than once only after a crash or an outage of the database.
     pub attempts: i64,
     pub created_at: DateTime<Utc>,
 }
 
 impl Turn {
-    /// Does it go on in a thread that was there before, rather than begin one?
+    /// True if its thread existed before it.
     pub fn continues_thread(&self) -> bool {
         !self.inputs.contains(&self.thread_root_id)
     }

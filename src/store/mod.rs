@@ -93,9 +93,9 @@ verbs! {
     sessions {
         write start_session(place: &Conversation, user: &UserId) -> SessionId;
         read session(id: SessionId) -> Option<Session>;
-        write open_session(user: &UserId, title: &str) -> Session;
+        write open_session(user: &UserId, title: Option<&str>) -> Session;
         write rename_session(id: SessionId, title: &str) -> bool;
-        write retitle_session(id: SessionId, from: &str, to: &str) -> bool;
+        write retitle_session(id: SessionId, from: Option<&str>, to: &str) -> bool;
     }
     session_list {
         read sessions(filter: &SessionFilter, limit: i64, offset: i64) -> SessionList;

@@ -31,7 +31,7 @@ impl From<domain::Session> for SessionJson {
         Self {
             session_id: session.session_id.0,
             user_id: session.user_id.0,
-            title: session.title,
+            title: session.title.unwrap_or_default(),
             first_message_preview: session.first_message_preview,
             message_count: session.message_count,
             created_at: session.created_at,

@@ -2,7 +2,7 @@
 //! never into the response.
 
 use crate::{
-    attachments::AttachmentError, domain::Flaw, rendering::RenderError, store::StoreError,
+    attachments::AttachmentError, domain::FieldError, rendering::RenderError, store::StoreError,
     transfer::import::EntryError,
 };
 use axum::{
@@ -46,9 +46,9 @@ pub struct InvalidField {
     pub detail: String,
 }
 
-impl From<Flaw> for InvalidField {
-    fn from(flaw: Flaw) -> Self {
-        Self { index: None, field: flaw.field, detail: flaw.detail }
+impl From<FieldError> for InvalidField {
+    fn from(error: FieldError) -> Self {
+        Self { index: None, field: error.field, detail: error.detail }
     }
 }
 

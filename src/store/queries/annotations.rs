@@ -2,7 +2,7 @@
 
 use super::{Conn, Db, history, labels, sessions};
 use crate::{
-    domain::{AttachmentId, MessageId, Reference, Target},
+    domain::{AttachmentId, MessageId, Reference, ReferenceTarget},
     store::{Annotation, Change, QueryError},
 };
 use sqlx::Row as _;
@@ -30,7 +30,7 @@ pub async fn annotate_message(conn: &mut Conn, annotation: &Annotation) -> Resul
 
 /// Removes every reference to a file that is being deleted.
 pub async fn remove_references_to(conn: &mut Conn, file: AttachmentId) -> Result<(), QueryError> {
-    let url = Target::url_of(file);
+    let url = ReferenceTarget::attachment_url(file);
     let found = sqlx::query::<Db>("SELECT internal_id FROM message_labels WHERE kind = 'ref' AND value = $1")
         .bind(&url)
         .fetch_all(&mut *conn)

@@ -144,7 +144,7 @@ pub fn session(row: &Row) -> Result<Session, sqlx::Error> {
         session_id: parsed(row, "session_id")?,
         conversation: conversation(row)?,
         user_id: UserId(row.try_get("user_id")?),
-        title: row.try_get("title")?,
+        title: Some(row.try_get("title")?).filter(|title: &String| !title.is_empty()),
         first_message_preview: row.try_get("first_message_preview")?,
         message_count: row.try_get("message_count")?,
         created_at: row.try_get("created_at")?,

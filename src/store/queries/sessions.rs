@@ -11,11 +11,17 @@ use sqlx::Row as _;
 const PREVIEW_CHARS: usize = 120;
 
 /// A session of the page: a conversation of its own, which its person takes part in.
-pub async fn open_session(conn: &mut Conn, user: &UserId, title: &str) -> Result<Session, QueryError> {
+pub async fn open_session(
+    conn: &mut Conn,
+    user: &UserId,
+    title: Option<&str>,
+) -> Result<Session, QueryError> {
     let (id, now) = (SessionId::new(), Utc::now());
     let place = Conversation::new(InterfaceType::Web, id.to_string());
     add_session(conn, id, &place, user, now).await?;
-    rename_session(conn, id, title).await?;
+    if let Some(title) = title {
+        rename_session(conn, id, title).await?;
+    }
     session(conn, id).await?.ok_or(QueryError::AlreadyDone)
 }
 
@@ -163,7 +169,7 @@ pub async fn ensure_session(
 /// Counts people's and the agent's messages, not the tools': the number people would count in the chat. Any of them
 /// is a change.
 pub async fn count_message(conn: &mut Conn, message: &NewMessage) -> Result<(), QueryError> {
-    if !message.is_said() {
+    if !message.is_chat_message() {
         return touch_session(conn, message.session_id).await;
     }
     let preview: String = match message.role {
@@ -184,17 +190,17 @@ pub async fn count_message(conn: &mut Conn, message: &NewMessage) -> Result<(), 
     Ok(())
 }
 
-/// Gives a session another title, unless it has not this one any more: then somebody else named it.
+/// Replaces the title `from`. False if the session has another title meanwhile.
 pub async fn retitle_session(
     conn: &mut Conn,
     id: SessionId,
-    from: &str,
+    from: Option<&str>,
     to: &str,
 ) -> Result<bool, QueryError> {
     let done =
         sqlx::query::<Db>("UPDATE session_metadata SET title = $3 WHERE session_id = $1 AND title = $2")
             .bind(id.to_string())
-            .bind(rows::clean(from))
+            .bind(rows::clean(from.unwrap_or_default()))
             .bind(rows::clean(to))
             .execute(conn)
             .await?;

@@ -3,7 +3,7 @@
 use super::{Export, ExportFile};
 use crate::{
     attachments::markers,
-    domain::{Message, Reference, Role, Target, ToolCall},
+    domain::{Message, Reference, ReferenceTarget, Role, ToolCall},
 };
 use chrono::{DateTime, Utc};
 use std::fmt::Write as _;
@@ -13,7 +13,8 @@ const MAX_TOOL_CHARS: usize = 200;
 
 pub fn render(export: &Export) -> String {
     let session = &export.session;
-    let title = if session.title.trim().is_empty() { "Conversation" } else { session.title.trim() };
+    let title = session.title.as_deref().map(str::trim).filter(|title| !title.is_empty());
+    let title = title.unwrap_or("Conversation");
     let mut out = format!(
         "# {}\n\n{} messages, begun {}, exported {}\n",
         escape(&one_line(title)),
@@ -71,9 +72,9 @@ fn file_link(file: &ExportFile) -> String {
 
 fn source_link(export: &Export, reference: &Reference) -> String {
     let address = match reference.target() {
-        Target::Attachment(id) => export.file(id).map(|file| file.path.clone()),
-        Target::Turn(_) => None,
-        Target::Web => Some(reference.url.clone()),
+        ReferenceTarget::Attachment(id) => export.file(id).map(|file| file.path.clone()),
+        ReferenceTarget::Turn(_) => None,
+        ReferenceTarget::Web => Some(reference.url.clone()),
     };
     let title = reference.title.as_deref().filter(|title| !title.trim().is_empty()).unwrap_or(&reference.url);
     let title = escape(&one_line(title));

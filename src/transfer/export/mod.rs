@@ -11,7 +11,7 @@ pub use archive::ExportError;
 use super::json::{self, AttachmentJson, HistoryEntry, SessionJson};
 use crate::{
     attachments::markers,
-    domain::{self, AttachmentId, Message, Role, Session, Target},
+    domain::{self, AttachmentId, Message, ReferenceTarget, Role, Session},
     rendering::Renderer,
     store::{Detail, Store, StoreError},
 };
@@ -131,7 +131,7 @@ impl Export {
 
     /// The name to save it under.
     pub fn filename(&self, format: ExportFormat) -> String {
-        let title = filenames::title_prefix(&self.session.title);
+        let title = filenames::title_prefix(self.session.title.as_deref().unwrap_or_default());
         let id: String = self.session.session_id.to_string().chars().take(8).collect();
         format!("photothread-{title}{id}.{}", format.extension())
     }
@@ -163,7 +163,9 @@ impl Export {
         ExportJson {
             question: said(self.messages.iter().find(|message| message.role == Role::User)),
             answer: said(
-                self.messages.iter().rfind(|message| message.role == Role::Assistant && message.is_said()),
+                self.messages
+                    .iter()
+                    .rfind(|message| message.role == Role::Assistant && message.is_chat_message()),
             ),
             session: self.session.clone().into(),
             history: self.messages.iter().flat_map(entries).collect(),
@@ -181,7 +183,7 @@ impl Export {
 /// The files that a message carries, refers to and replies to.
 fn files_named_by(message: &Message) -> Vec<AttachmentId> {
     let referred = message.refs.iter().filter_map(|reference| match reference.target() {
-        Target::Attachment(id) => Some(id),
+        ReferenceTarget::Attachment(id) => Some(id),
         _ => None,
     });
     let replied = message.reply.as_ref().and_then(|reply| reply.attachment);

@@ -23,7 +23,7 @@ fn export(messages: Vec<NewMessage>) -> Export {
         session_id: SessionId(uuid::Uuid::nil()),
         conversation: Conversation::telegram(1),
         user_id: UserId("1".into()),
-        title: "A *title*".into(),
+        title: Some("A *title*".into()),
         first_message_preview: String::new(),
         message_count: messages.len() as i64,
         created_at: DateTime::UNIX_EPOCH,

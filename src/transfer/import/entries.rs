@@ -4,7 +4,7 @@ use super::error::EntryErrors;
 use crate::{
     domain::{
         AttachmentId, Reference, TurnId,
-        annotation::{self, Flaw, short_text},
+        annotation::{self, FieldError, parse_text},
     },
     transfer::json::EntryRole,
 };
@@ -194,7 +194,7 @@ impl EntryParser<'_> {
     }
 
     fn content(&mut self) -> Option<String> {
-        let mut read = |name: &str| match short_text(self.fields.get(name), MAX_CONTENT_CHARS) {
+        let mut read = |name: &str| match parse_text(self.fields.get(name), MAX_CONTENT_CHARS) {
             Ok(text) => text,
             Err(why) => {
                 self.errors.add(self.index, name, why);
@@ -246,7 +246,7 @@ impl EntryParser<'_> {
             self.error(&format!("{field}.arguments"), "must not contain the NUL character");
             return None;
         }
-        let said = match short_text(inner.get("said"), MAX_CONTENT_CHARS) {
+        let said = match parse_text(inner.get("said"), MAX_CONTENT_CHARS) {
             Ok(said) => said,
             Err(why) => {
                 self.error(&format!("{field}.said"), why);
@@ -282,7 +282,7 @@ impl EntryParser<'_> {
 
     fn text(&mut self, name: &str, max_chars: usize) -> Patch<String> {
         let given = self.fields.get(name)?;
-        match short_text(Some(given), max_chars) {
+        match parse_text(Some(given), max_chars) {
             Ok(text) => Some(text),
             Err(why) => {
                 self.error(name, why);
@@ -336,14 +336,14 @@ impl EntryParser<'_> {
     }
 
     fn annotations(&mut self, exclusive_tags: &[String]) -> (Option<Vec<Reference>>, Option<Vec<String>>) {
-        let refs = self.fields.get("refs").map(annotation::refs);
-        let tags = self.fields.get("tags").map(|given| annotation::tags(given, exclusive_tags));
-        let refs = refs.map(|read| read.unwrap_or_else(|flaws| self.reject(flaws)));
-        (refs, tags.map(|read| read.unwrap_or_else(|flaws| self.reject(flaws))))
+        let refs = self.fields.get("refs").map(annotation::parse_references);
+        let tags = self.fields.get("tags").map(|given| annotation::parse_tags(given, exclusive_tags));
+        let refs = refs.map(|read| read.unwrap_or_else(|errors| self.reject(errors)));
+        (refs, tags.map(|read| read.unwrap_or_else(|errors| self.reject(errors))))
     }
 
-    fn reject<T>(&mut self, flaws: Vec<Flaw>) -> Vec<T> {
-        self.errors.add_all(self.index, flaws);
+    fn reject<T>(&mut self, errors: Vec<FieldError>) -> Vec<T> {
+        self.errors.add_all(self.index, errors);
         Vec::new()
     }
 
@@ -408,7 +408,7 @@ impl EntryParser<'_> {
         if attachment == Some(None) {
             self.error("replyTo.attachmentId", "must be an attachment's id");
         }
-        let quote = match short_text(inner.get("quote"), MAX_NOTE_CHARS) {
+        let quote = match parse_text(inner.get("quote"), MAX_NOTE_CHARS) {
             Ok(quote) => quote,
             Err(why) => {
                 self.error("replyTo.quote", why);

@@ -1,7 +1,7 @@
 //! Why an import was refused, by what the caller does next.
 
 use crate::{
-    attachments::AttachmentError, domain::annotation::Flaw, rendering::RenderError, store::StoreError,
+    attachments::AttachmentError, domain::annotation::FieldError, rendering::RenderError, store::StoreError,
 };
 use std::fmt;
 
@@ -47,9 +47,9 @@ pub struct EntryError {
     pub detail: String,
 }
 
-impl From<Flaw> for EntryError {
-    fn from(flaw: Flaw) -> Self {
-        Self { index: None, field: flaw.field, detail: flaw.detail }
+impl From<FieldError> for EntryError {
+    fn from(error: FieldError) -> Self {
+        Self { index: None, field: error.field, detail: error.detail }
     }
 }
 
@@ -73,9 +73,9 @@ impl EntryErrors {
         }
     }
 
-    pub fn add_all(&mut self, index: usize, flaws: Vec<Flaw>) {
-        for flaw in flaws {
-            self.add(index, flaw.field, flaw.detail);
+    pub fn add_all(&mut self, index: usize, errors: Vec<FieldError>) {
+        for error in errors {
+            self.add(index, error.field, error.detail);
         }
     }
 

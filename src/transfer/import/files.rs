@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     access::{Scope, Viewer},
-    domain::{Attachment, AttachmentId, Target},
+    domain::{Attachment, AttachmentId, ReferenceTarget},
     rendering::Renderer,
     store::Store,
 };
@@ -33,7 +33,7 @@ impl FileUses {
                     add(*id, format!("attachments[{position}]"));
                 }
                 for (position, reference) in entry.refs.iter().flatten().enumerate() {
-                    if let Target::Attachment(id) = reference.target() {
+                    if let ReferenceTarget::Attachment(id) = reference.target() {
                         add(id, format!("refs[{position}].url"));
                     }
                 }

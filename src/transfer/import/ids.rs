@@ -1,6 +1,6 @@
 //! Replaces ids of files and turns that come from elsewhere by their new ids here.
 
-use crate::domain::{AttachmentId, Recipe, Reference, Target, TurnId};
+use crate::domain::{AttachmentId, Recipe, Reference, ReferenceTarget, TurnId};
 use std::collections::HashMap;
 
 const UUID_LENGTH: usize = 36;
@@ -22,9 +22,9 @@ impl NewIds {
 
     pub fn reference(&self, reference: &Reference) -> Reference {
         let url = match reference.target() {
-            Target::Attachment(id) => Target::url_of(self.file(id)),
-            Target::Turn(id) => format!("turn:{}", self.turn(id)),
-            Target::Web => reference.url.clone(),
+            ReferenceTarget::Attachment(id) => ReferenceTarget::attachment_url(self.file(id)),
+            ReferenceTarget::Turn(id) => format!("turn:{}", self.turn(id)),
+            ReferenceTarget::Web => reference.url.clone(),
         };
         Reference { url, ..reference.clone() }
     }

@@ -17,7 +17,7 @@ pub use error::{EntryError, ImportError};
 
 use crate::{
     access::{Scope, Viewer},
-    domain::{Session, Target, TurnId},
+    domain::{ReferenceTarget, Session, TurnId},
     rendering::Renderer,
     store::{Change, Detail, Replacement},
 };
@@ -42,7 +42,7 @@ impl Importer<'_> {
     /// Creates a session from an exported zip or exported JSON. A failed import leaves nothing behind.
     pub async fn import_session(&self, export: Bytes) -> Result<Session, ImportError> {
         let store = &self.renderer.store;
-        let created = store.open_session(&self.viewer.user, "").await?;
+        let created = store.open_session(&self.viewer.user, None).await?;
         let imported = async {
             let found = self.viewer.session(store, created.session_id).await?;
             let (session, scope) = found.ok_or(ImportError::Missing)?;
@@ -88,7 +88,7 @@ impl Importer<'_> {
         document: &Value,
     ) -> Result<Replacement, ImportError> {
         let store = &self.renderer.store;
-        let document = document::parse(document).map_err(|flaw| ImportError::Invalid(vec![flaw.into()]))?;
+        let document = document::parse(document).map_err(|error| ImportError::Invalid(vec![error.into()]))?;
         let mut errors = EntryErrors::default();
         let entries = entries::parse_all(document.entries, self.exclusive_tags, &mut errors);
         errors.into_result()?;
@@ -124,7 +124,7 @@ impl Importer<'_> {
         for row in &plan.rows {
             let entry = row.first();
             for (position, reference) in entry.refs.iter().flatten().enumerate() {
-                if let Target::Turn(turn) = reference.target()
+                if let ReferenceTarget::Turn(turn) = reference.target()
                     && !turns.contains(&turn)
                 {
                     let detail = "there is no such turn in this history";

@@ -4,8 +4,8 @@ use super::{history, sessions::find_session};
 use crate::{
     access::Viewer,
     domain::{
-        MessageId, Reference, Session, Target,
-        annotation::{self, Flaw},
+        MessageId, Reference, ReferenceTarget, Session,
+        annotation::{self, FieldError},
     },
     store::{Annotation, Change, Detail},
     transfer::json::{HistoryEntry, ReferenceJson, entries_of},
@@ -131,64 +131,66 @@ pub async fn annotate(
     Ok((etag_after_change(&session), axum::Json(AnnotatedEntry { success: true, entry })))
 }
 
-fn invalid(flaws: Vec<Flaw>) -> Problem {
-    Problem::invalid_fields(flaws.into_iter().map(InvalidField::from).collect())
+fn invalid(errors: Vec<FieldError>) -> Problem {
+    Problem::invalid_fields(errors.into_iter().map(InvalidField::from).collect())
 }
 
 type ParsedAnnotation = (Option<Vec<Reference>>, Option<Vec<String>>);
 
-fn parse_body(body: &Value, exclusive_tags: &[String]) -> Result<ParsedAnnotation, Vec<Flaw>> {
+fn parse_body(body: &Value, exclusive_tags: &[String]) -> Result<ParsedAnnotation, Vec<FieldError>> {
     let Some(fields) = body.as_object() else {
-        return Err(vec![Flaw::new("body", "must be an object with `refs`, `tags` or both")]);
+        return Err(vec![FieldError::new("body", "must be an object with `refs`, `tags` or both")]);
     };
-    let mut flaws: Vec<Flaw> = unknown_fields(fields);
-    let refs = fields.get("refs").map(annotation::refs).transpose();
-    let tags = fields.get("tags").map(|given| annotation::tags(given, exclusive_tags)).transpose();
+    let mut errors: Vec<FieldError> = unknown_fields(fields);
+    let refs = fields.get("refs").map(annotation::parse_references).transpose();
+    let tags = fields.get("tags").map(|given| annotation::parse_tags(given, exclusive_tags)).transpose();
     match (refs, tags) {
-        (Ok(None), Ok(None)) if flaws.is_empty() => {
-            Err(vec![Flaw::new("refs", "is missing, and so is `tags`; send at least one of them")])
+        (Ok(None), Ok(None)) if errors.is_empty() => {
+            Err(vec![FieldError::new("refs", "is missing, and so is `tags`; send at least one of them")])
         }
-        (Ok(refs), Ok(tags)) if flaws.is_empty() => Ok((refs, tags)),
+        (Ok(refs), Ok(tags)) if errors.is_empty() => Ok((refs, tags)),
         (refs, tags) => {
-            flaws.extend(refs.err().into_iter().flatten());
-            flaws.extend(tags.err().into_iter().flatten());
-            Err(flaws)
+            errors.extend(refs.err().into_iter().flatten());
+            errors.extend(tags.err().into_iter().flatten());
+            Err(errors)
         }
     }
 }
 
-fn unknown_fields(fields: &Map<String, Value>) -> Vec<Flaw> {
+fn unknown_fields(fields: &Map<String, Value>) -> Vec<FieldError> {
     let names = fields.keys().filter(|name| !["refs", "tags"].contains(&name.as_str()));
-    names.map(|name| Flaw::new(name, "cannot be noted on a message; only `refs` and `tags` can")).collect()
+    names
+        .map(|name| FieldError::new(name, "cannot be noted on a message; only `refs` and `tags` can"))
+        .collect()
 }
 
 /// Checks that referenced files and turns exist.
 async fn check_targets(site: &Site, session: &Session, refs: &[Reference]) -> Result<(), Problem> {
-    let targets: Vec<Target> = refs.iter().map(Reference::target).collect();
+    let targets: Vec<ReferenceTarget> = refs.iter().map(Reference::target).collect();
     let ids: Vec<_> = targets
         .iter()
         .filter_map(|target| match target {
-            Target::Attachment(id) => Some(*id),
+            ReferenceTarget::Attachment(id) => Some(*id),
             _ => None,
         })
         .collect();
     let files = site.store.attachments(&session.conversation, &ids).await?;
-    let turns = match targets.iter().any(|target| matches!(target, Target::Turn(_))) {
+    let turns = match targets.iter().any(|target| matches!(target, ReferenceTarget::Turn(_))) {
         true => site.store.turns_of_session(session.session_id).await?,
         false => Vec::new(),
     };
-    let mut flaws = Vec::new();
+    let mut errors = Vec::new();
     for (at, target) in targets.iter().enumerate() {
         let why = match target {
-            Target::Attachment(id) if files.iter().all(|file| file.attachment_id != *id) => {
+            ReferenceTarget::Attachment(id) if files.iter().all(|file| file.attachment_id != *id) => {
                 "there is no such attachment in this conversation"
             }
-            Target::Turn(id) if !turns.contains(id) => "there is no such turn in this session",
+            ReferenceTarget::Turn(id) if !turns.contains(id) => "there is no such turn in this session",
             _ => continue,
         };
-        flaws.push(Flaw::new(format!("refs[{at}].url"), why));
+        errors.push(FieldError::new(format!("refs[{at}].url"), why));
     }
-    if flaws.is_empty() { Ok(()) } else { Err(invalid(flaws)) }
+    if errors.is_empty() { Ok(()) } else { Err(invalid(errors)) }
 }
 
 /// A reference and the messages that make it.

@@ -121,7 +121,7 @@ struct SessionWatcher {
     conversation: Conversation,
     last: MessageId,
     /// Title and revision as last sent.
-    title: String,
+    title: Option<String>,
     revision: i64,
     followed: Option<FollowedTurn>,
     out: mpsc::Sender<Result<Event, Infallible>>,
@@ -224,8 +224,8 @@ impl SessionWatcher {
         }
         // Each new row is one revision. More revisions than rows: an existing message changed.
         if session.title != self.title || session.revision - self.revision > rows {
-            let etag = etag(&session);
-            self.send_json("changed", None, json!({ "etag": etag, "title": session.title })).await?;
+            let (etag, title) = (etag(&session), session.title.as_deref().unwrap_or_default());
+            self.send_json("changed", None, json!({ "etag": etag, "title": title })).await?;
         }
         (self.title, self.revision) = (session.title, session.revision);
         Ok(true)

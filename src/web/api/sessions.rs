@@ -162,8 +162,8 @@ pub async fn create(
     Object(new): Object<NewSession>,
 ) -> Result<(StatusCode, axum::Json<SessionResult>), Problem> {
     let title = new.title.filter(|title| !title.trim().is_empty());
-    let title = title.as_deref().map(valid_title).transpose()?.unwrap_or_default();
-    let session = site.store.open_session(&viewer.user, &title).await?;
+    let title = title.as_deref().map(valid_title).transpose()?;
+    let session = site.store.open_session(&viewer.user, title.as_deref()).await?;
     Ok((StatusCode::CREATED, SessionResult::of(session)))
 }
 

@@ -33,7 +33,7 @@ pub fn list_items(sessions: &[Session], current: Option<SessionId>) -> Vec<Sideb
 
 /// The title of a conversation: its own, its first words, or a generic name.
 pub fn title(session: &Session) -> String {
-    let said = [session.title.trim(), session.first_message_preview.trim()];
+    let said = [session.title.as_deref().unwrap_or_default().trim(), session.first_message_preview.trim()];
     // A first message without text starts with the marker of its photo.
     let said = said.into_iter().find(|text| !text.is_empty() && !text.starts_with("[Attachment ID:"));
     match said {
@@ -69,7 +69,7 @@ mod tests {
             session_id: SessionId::new(),
             conversation: Conversation::telegram(1),
             user_id: UserId("1".into()),
-            title: title.into(),
+            title: (!title.is_empty()).then(|| title.into()),
             first_message_preview: preview.into(),
             message_count: count,
             created_at: Utc::now(),

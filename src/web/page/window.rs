@@ -230,7 +230,7 @@ async fn add_earlier_steps(store: &Store, rows: Vec<Message>) -> Result<Vec<Mess
 
 /// Whether a message is a request for tools or the result of one.
 pub fn is_step(message: &Message) -> bool {
-    !message.is_said()
+    !message.is_chat_message()
 }
 
 /// Whether a row starts an entry: a user message that is not a later photo of an album.

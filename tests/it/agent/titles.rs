@@ -18,7 +18,7 @@ async fn session_titled(store: &Store, person: &Person, so: impl Fn(&str) -> boo
     let look = async {
         loop {
             let session = newest_session(store, &place).await;
-            match session.filter(|session| so(&session.title)) {
+            match session.filter(|session| so(session.title.as_deref().unwrap_or_default())) {
                 Some(session) => return session,
                 None => tokio::task::yield_now().await,
             }
@@ -28,7 +28,7 @@ async fn session_titled(store: &Store, person: &Person, so: impl Fn(&str) -> boo
 }
 
 async fn titled(store: &Store, person: &Person) -> String {
-    session_titled(store, person, |title| !title.is_empty()).await.title
+    session_titled(store, person, |title| !title.is_empty()).await.title.unwrap()
 }
 
 async fn becomes(store: &Store, person: &Person, title: &str) -> Session {
@@ -98,7 +98,7 @@ async fn a_title_given_by_a_person_is_kept() {
     stage.ann.next_message().await;
     title.reached().await;
     let session = becomes(&store, &stage.ann, "good morning").await;
-    assert!(store.retitle_session(session.session_id, "good morning", "Mine").await.unwrap());
+    assert!(store.retitle_session(session.session_id, Some("good morning"), "Mine").await.unwrap());
     title.open();
     // The title of the second conversation is requested after the answer in the first.
     stage.ann.says("/new").await;
@@ -108,7 +108,7 @@ async fn a_title_given_by_a_person_is_kept() {
     stage.ann.says("good evening").await;
     stage.ann.next_message().await;
     becomes(&store, &stage.ann, "Another one").await;
-    assert_eq!(store.session(session.session_id).await.unwrap().unwrap().title, "Mine");
+    assert_eq!(store.session(session.session_id).await.unwrap().unwrap().title.as_deref(), Some("Mine"));
     stage.clear().await;
 }
 
@@ -165,7 +165,8 @@ async fn a_second_conversation_of_a_chat_gets_a_title_of_its_own() {
         stage.ann.next_message().await;
     }
     let sessions = store.sessions(&SessionFilter::default(), 10, 0).await.unwrap().sessions;
-    let mut titles: Vec<&str> = sessions.iter().map(|session| session.title.as_str()).collect();
+    let mut titles: Vec<&str> =
+        sessions.iter().map(|session| session.title.as_deref().unwrap_or_default()).collect();
     titles.sort_unstable();
     assert_eq!(titles, ["", "Of herons", "Of pelicans"], "the newest has not begun");
     stage.clear().await;

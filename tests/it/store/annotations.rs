@@ -4,7 +4,7 @@
 use super::*;
 use futures::future::join_all;
 use photothread::{
-    domain::{Message, MessageId, Reference, Target, TurnId},
+    domain::{Message, MessageId, Reference, ReferenceTarget, TurnId},
     store::{Annotation, Change},
 };
 
@@ -31,7 +31,7 @@ async fn message(store: &Store, id: MessageId) -> Message {
 
 on_both! {
     async fn a_note_is_made_on_the_newest_state_only_and_found_by_until_it_is_another(store: Store) {
-        let session = store.open_session(&ann(), "").await.unwrap();
+        let session = store.open_session(&ann(), None).await.unwrap();
         let (place, session) = (session.conversation, session.session_id);
         let id = store.add_message(&said(&place, session, "hi"), &[]).await.unwrap();
         let seen = revision(&store, session).await;
@@ -57,14 +57,14 @@ on_both! {
         assert_eq!(store.annotate_message(&cleared).await.unwrap(), Change::Made);
         assert_eq!(found(&store, None, Some("https://a.example")).await, 0);
 
-        let elsewhere = store.open_session(&ann(), "").await.unwrap().session_id;
+        let elsewhere = store.open_session(&ann(), None).await.unwrap().session_id;
         let wrong = Annotation { session: elsewhere, revision: 0, ..note.clone() };
         assert_eq!(store.annotate_message(&wrong).await.unwrap(), Change::Missing);
         assert_eq!(revision(&store, elsewhere).await, 0, "nothing was changed");
     }
 
     async fn of_many_who_saw_the_same_state_one_notes(store: Store) {
-        let session = store.open_session(&ann(), "").await.unwrap();
+        let session = store.open_session(&ann(), None).await.unwrap();
         let (place, session) = (session.conversation, session.session_id);
         let id = store.add_message(&said(&place, session, "hi"), &[]).await.unwrap();
         let seen = revision(&store, session).await;
@@ -82,10 +82,10 @@ on_both! {
     }
 
     async fn a_reference_to_a_file_goes_with_the_file(store: Store) {
-        let session = store.open_session(&ann(), "").await.unwrap();
+        let session = store.open_session(&ann(), None).await.unwrap();
         let (place, session) = (session.conversation, session.session_id);
         let photo = picture(&place);
-        let url = Target::url_of(photo.attachment_id);
+        let url = ReferenceTarget::attachment_url(photo.attachment_id);
         let answer = NewMessage {
             refs: vec![source(&url), source("https://a.example")],
             ..answered(&place, session, "done")
@@ -115,7 +115,7 @@ on_both! {
 
     async fn a_sessions_turns_are_those_its_messages_have(store: Store) {
         let place = page("x");
-        let (one, two) = (store.open_session(&ann(), "").await.unwrap(), store.open_session(&ann(), "").await.unwrap());
+        let (one, two) = (store.open_session(&ann(), None).await.unwrap(), store.open_session(&ann(), None).await.unwrap());
         let (here, there) = (TurnId::new(), TurnId::new());
         for (session, turn) in [(&one, here), (&one, here), (&two, there)] {
             let answer = NewMessage { turn_id: Some(turn), ..answered(&place, session.session_id, "") };

@@ -128,7 +128,7 @@ on_both! {
 
     async fn only_what_was_filed_after_a_message_is_read_after_it(store: Store) {
         let place = page("x");
-        let session = store.open_session(&ann(), "").await.unwrap().session_id;
+        let session = store.open_session(&ann(), None).await.unwrap().session_id;
         assert_eq!(store.last_message(session).await.unwrap(), None);
         let mut ids: Vec<MessageId> = Vec::new();
         for text in ["a", "b", "c"] {

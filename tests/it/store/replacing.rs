@@ -94,7 +94,7 @@ on_both! {
         assert_eq!(rows[1].reply.as_ref().unwrap().message, Some(rows[0].internal_id));
         let after = store.session(session).await.unwrap().unwrap();
         assert_eq!((after.message_count, after.revision, after.last_activity), (2, before.revision + 1, early));
-        assert_eq!((after.first_message_preview.as_str(), after.title.as_str()), ("green zebras", "Zebras"));
+        assert_eq!((after.first_message_preview.as_str(), after.title.as_deref()), ("green zebras", Some("Zebras")));
         assert_eq!((found(&store, "purple").await, found(&store, "green").await), (0, 1));
         assert_eq!(doomed(&store).await, ["made", "photo"], "what nobody uses any more");
         assert_eq!(store.find_message(&place, "11").await.unwrap(), None);
@@ -103,7 +103,7 @@ on_both! {
         let none = replacement(&store, session, Vec::new()).await;
         assert_eq!(store.replace_history(&none).await.unwrap(), Change::Made);
         let empty = store.session(session).await.unwrap().unwrap();
-        assert_eq!((empty.message_count, empty.first_message_preview.as_str(), empty.title.as_str()), (0, "", "Zebras"));
+        assert_eq!((empty.message_count, empty.first_message_preview.as_str(), empty.title.as_deref()), (0, "", Some("Zebras")));
     }
 
     async fn rows_that_stay_can_still_be_replied_to(store: Store) {
@@ -171,10 +171,10 @@ on_both! {
     }
 
     async fn files_come_along_and_what_is_referred_to_stays(store: Store) {
-        let session = store.open_session(&ann(), "").await.unwrap();
+        let session = store.open_session(&ann(), None).await.unwrap();
         let (place, session) = (session.conversation, session.session_id);
         let (carried, referred) = (file(&place, "carried"), file(&place, "referred"));
-        let url = photothread::domain::Target::url_of(referred.attachment_id);
+        let url = photothread::domain::ReferenceTarget::attachment_url(referred.attachment_id);
         let refs = vec![photothread::domain::Reference { url, ..Default::default() }];
         let message = NewMessage { attachments: vec![carried.attachment_id], refs, ..said(&place, session, "") };
         let mut first = replacement(&store, session, vec![new(message)]).await;

@@ -21,7 +21,7 @@ on_both! {
         let id = store.start_session(&page("desk"), &ann()).await.unwrap();
         let session = newest_session(&store, &page("desk")).await.unwrap();
         assert_eq!((session.session_id, session.conversation, session.user_id), (id, page("desk"), ann()));
-        assert_eq!((session.title.as_str(), session.first_message_preview.as_str(), session.message_count), ("", "", 0));
+        assert_eq!((session.title, session.first_message_preview.as_str(), session.message_count), (None, "", 0));
         assert_eq!(session.created_at, session.last_activity);
     }
 
@@ -74,12 +74,12 @@ on_both! {
     async fn a_title_is_replaced_only_while_nobody_else_gave_another(store: Store) {
         let id = store.start_session(&chat(1), &ann()).await.unwrap();
         let other = store.start_session(&chat(2), &ann()).await.unwrap();
-        assert!(store.retitle_session(id, "", "make it brighter").await.unwrap());
-        assert!(!store.retitle_session(id, "", "too late").await.unwrap());
-        assert!(store.retitle_session(id, "make it brighter", "A brighter cat").await.unwrap());
-        assert!(!store.retitle_session(id, "make it brighter", "too late").await.unwrap());
-        assert_eq!(store.session(id).await.unwrap().unwrap().title, "A brighter cat");
-        assert_eq!(store.session(other).await.unwrap().unwrap().title, "");
+        assert!(store.retitle_session(id, None, "make it brighter").await.unwrap());
+        assert!(!store.retitle_session(id, None, "too late").await.unwrap());
+        assert!(store.retitle_session(id, Some("make it brighter"), "A brighter cat").await.unwrap());
+        assert!(!store.retitle_session(id, Some("make it brighter"), "too late").await.unwrap());
+        assert_eq!(store.session(id).await.unwrap().unwrap().title.as_deref(), Some("A brighter cat"));
+        assert_eq!(store.session(other).await.unwrap().unwrap().title, None);
         assert_eq!(store.session(SessionId::new()).await.unwrap(), None);
     }
 
