@@ -108,7 +108,7 @@ impl Logins {
 
     /// Whether this link would log in now. Does not use it up: messengers fetch links for previews.
     pub async fn link_is_valid(&self, token: &str, now: DateTime<Utc>) -> Result<bool, StoreError> {
-        Ok(self.is_signed(token, now).await? && self.store.login_link_is_open(&hash(token), now).await?)
+        Ok(self.is_signed(token, now).await? && self.store.login_link_is_valid(&hash(token), now).await?)
     }
 
     /// Uses up a link and returns the secret of the new login.
@@ -171,7 +171,7 @@ impl Logins {
         let token_hash = hash(token);
         let Some((known, viewer)) = self.token(&token_hash).await? else { return Ok(None) };
         if known.last_used_at.is_none_or(|at| now - at >= TOKEN_USE_INTERVAL) {
-            self.store.note_token_use(known.token_id, now).await?;
+            self.store.record_token_use(known.token_id, now).await?;
         }
         Ok(Some((viewer, Credential::Token(token_hash))))
     }
@@ -228,8 +228,10 @@ impl Logins {
     }
 
     async fn mac(&self, claim: &[u8]) -> Result<Hmac<Sha256>, StoreError> {
-        let key =
-            self.key.get_or_try_init(|| async { self.store.web_key(LINK_KEY, &new_secret()).await }).await?;
+        let key = self
+            .key
+            .get_or_try_init(|| async { self.store.ensure_web_key(LINK_KEY, &new_secret()).await })
+            .await?;
         // A key of SHA-256's block size: a constructor that cannot fail takes it.
         let mut block = [0; SHA256_BLOCK_BYTES];
         block[..MAC_BYTES].copy_from_slice(&Sha256::digest(key));

@@ -107,7 +107,9 @@ impl Access {
 
     /// Whether to tell this stranger now that the bot is private. Records that they were told.
     pub async fn should_notify(&self, stranger: &UserId) -> Result<bool, StoreError> {
-        self.store.should_tell_stranger(self.interface, stranger, Utc::now() - STRANGER_NOTICE_INTERVAL).await
+        self.store
+            .claim_stranger_notice(self.interface, stranger, Utc::now() - STRANGER_NOTICE_INTERVAL)
+            .await
     }
 
     /// Whether the user is allowed, is the owner, or everyone is allowed.

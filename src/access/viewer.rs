@@ -2,7 +2,7 @@
 
 use super::Scope;
 use crate::{
-    domain::{Attachment, AttachmentId, Conversation, InterfaceType, Session, SessionId, UserId},
+    domain::{Attachment, AttachmentId, Conversation, Session, SessionId, UserId},
     store::{SessionFilter, Store, StoreError},
 };
 
@@ -53,15 +53,14 @@ impl Viewer {
         store: &Store,
         id: AttachmentId,
     ) -> Result<Option<(Attachment, Scope)>, StoreError> {
-        let Some(file) = store.attachment_anywhere(id).await? else { return Ok(None) };
+        let Some(file) = store.attachment_of_any_conversation(id).await? else { return Ok(None) };
         let scope = self.scope(store, &file.conversation).await?;
         Ok(scope.map(|scope| (file, scope)))
     }
 
     /// The conversation that holds uploaded files until a message uses them.
     pub fn uploads(&self) -> Scope {
-        let conversation = Conversation::new(InterfaceType::Web, format!("uploads-{}", self.user));
-        Scope { conversation, user: self.user.clone() }
+        Scope { conversation: Conversation::uploads(&self.user), user: self.user.clone() }
     }
 
     /// A filter for all sessions that this viewer may see.

@@ -7,7 +7,7 @@ use crate::{
     context,
     domain::{Answer, Message, NewMessage, Role, Turn},
     retry,
-    store::{Finish, StoreError},
+    store::{FinishedTurn, StoreError},
     tools::ToolContext,
 };
 use backon::Retryable as _;
@@ -64,7 +64,8 @@ async fn try_finish(
         None => context::message_to_answer(&engine.store.inputs_of_turn(turn.turn_id).await?),
     };
     let state = outcome.state();
-    let finish = Finish { turn, state, message: &message, sends: &sends, reply_to: reply_to.as_deref() };
+    let finish =
+        FinishedTurn { turn, state, message: &message, sends: &sends, reply_to: reply_to.as_deref() };
     engine.store.finish_turn(&finish).await?;
     info!(op = "finish_turn", state = state.as_str(), sends = sends.len(), "turn finished");
     Ok(())

@@ -7,8 +7,8 @@
 //!   pending ───────────────▶ running ───────────────▶ done      the model answered
 //!      │  ▲                   │ │ │                   failed    the chat got one sentence about the reason
 //!      │  └───────────────────┘ │ └── cancel_turns ─▶ cancelled the person stopped it; nothing is sent
-//!      │     recover_turns      │
-//!      │     give_back_turns    │
+//!      │   requeue_running_turns│
+//!      │   requeue_turns_except │
 //!      └── cancel_turns ────────┴───────────────────▶ cancelled
 //! ```
 //!
@@ -19,11 +19,11 @@
 //!   the turn was cancelled meanwhile, the store refuses and the answer is dropped.
 //! - **cancelled**: the store changes the state first, then [`Turns::stop`] stops the running task.
 //!
-//! A crash leaves a turn `running`. At start-up `recover_turns` makes it `pending` again. Every model answer and tool
+//! A crash leaves a turn `running`. At start-up `requeue_running_turns` makes it `pending` again. Every model answer and tool
 //! result is stored as it is made, so the next attempt continues after the last stored step; a tool call without a
 //! result is repeated, which is safe because edits are deterministic. A turn that was claimed more than
 //! `MAX_TURN_ATTEMPTS` times fails instead of crashing the program again. If the response to a claim is lost,
-//! `give_back_turns` returns the claimed turn to the queue.
+//! `requeue_turns_except` returns the claimed turn to the queue.
 //!
 //! The path of a turn: `worker` (claim, time-out, panic, cancel) → `fallback` (which agent runs it) → `turn_loop`
 //! (model ⇄ tools, through `model_request` and `tool_steps`) → `finish`. `turn_budget` checks the budget before every

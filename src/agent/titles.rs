@@ -78,7 +78,7 @@ async fn title_from_message(engine: &Engine, turn: &Turn) -> Result<Option<Begin
     let words = words.unwrap_or_default();
     let beginning = Beginning { words, files, title };
     let changed = !beginning.title.is_empty()
-        && engine.store.retitle_session(turn.session_id, None, &beginning.title).await?;
+        && engine.store.replace_title(turn.session_id, None, &beginning.title).await?;
     Ok(changed.then_some(beginning))
 }
 
@@ -109,7 +109,7 @@ async fn title_from_model(
     };
     let completion = tokio::time::timeout(MODEL_TIMEOUT, ask).await??;
     let title = clean_title(&completion.text).ok_or(TitleError::Unusable)?;
-    if !engine.store.retitle_session(turn.session_id, Some(&beginning.title), &title).await? {
+    if !engine.store.replace_title(turn.session_id, Some(&beginning.title), &title).await? {
         debug!(op = "give_title", "title was changed meanwhile; the model's title is dropped");
     }
     Ok(())

@@ -46,7 +46,7 @@ pub async fn run(engine: Arc<Engine>) {
 
 async fn claim(engine: &Engine, last_claim: LastClaim) -> Result<Option<Turn>, StoreError> {
     if last_claim == LastClaim::Unknown {
-        engine.store.give_back_turns(&engine.turns.running_here()).await?;
+        engine.store.requeue_turns_except(&engine.turns.running_here()).await?;
     }
     engine.store.claim_turn().await
 }

@@ -171,7 +171,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
 
 /// Recovers from a crash: sends in flight become `unknown`, running turns become pending and resume at their last step.
 async fn recover(store: &Store) -> anyhow::Result<()> {
-    let (sends, turns) = (store.recover_sends().await?, store.recover_turns().await?);
+    let (sends, turns) = (store.mark_interrupted_sends().await?, store.requeue_running_turns().await?);
     if sends > 0 || turns > 0 {
         info!(
             op = "recover",
@@ -377,8 +377,8 @@ async fn serve_telegram(ready: Connected, failures: TaskFailures) {
 /// Deletes what is past its retention, once an hour.
 async fn upkeep(renderer: Renderer) {
     loop {
-        if let Err(error) = renderer.store.forget_uploads(Utc::now() - UPLOAD_RETENTION).await {
-            error!(%error, op = "forget_uploads", "upkeep failed; trying again in an hour");
+        if let Err(error) = renderer.store.delete_unused_uploads(Utc::now() - UPLOAD_RETENTION).await {
+            error!(%error, op = "delete_unused_uploads", "upkeep failed; trying again in an hour");
         }
         if let Err(error) = renderer.sweep().await {
             error!(%error, op = "sweep", "upkeep failed; trying again in an hour");
@@ -387,8 +387,8 @@ async fn upkeep(renderer: Renderer) {
             error!(%error, op = "prune_inbox", "upkeep failed; trying again in an hour");
         }
         let now = Utc::now();
-        if let Err(error) = renderer.store.forget_logins(now, now - REPLACED_LOGIN_LIFETIME).await {
-            error!(%error, op = "forget_logins", "upkeep failed; trying again in an hour");
+        if let Err(error) = renderer.store.delete_expired_logins(now, now - REPLACED_LOGIN_LIFETIME).await {
+            error!(%error, op = "delete_expired_logins", "upkeep failed; trying again in an hour");
         }
         tokio::time::sleep(UPKEEP_INTERVAL).await;
     }

@@ -1,8 +1,8 @@
-//! Bytes that nobody needs any more are removed, but never from under a file that is just being kept: the same content
-//! may be on its way in while an older file with it is deleted.
+//! Deletes blobs that no attachment uses. A blob that was just written is kept for a while: its row follows in another
+//! transaction, and the same content may be written again while an older attachment with it is deleted.
 
 use super::{AttachmentError, Attachments, ObjectError, VIEW_SIZES, view_key};
-use crate::{domain::AttachmentId, store::Doomed};
+use crate::{domain::AttachmentId, store::ObjectToDelete};
 use std::{
     collections::HashMap,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -10,107 +10,110 @@ use std::{
 };
 use tokio::sync::{RwLock, RwLockReadGuard};
 
-/// Bytes that are in the store for longer than this without a row will not get one.
-const ON_ITS_WAY: Duration = Duration::from_secs(600);
-/// A file that waited this long for its row (the database may be away, a person may not have gone on) has lost it.
-const NOBODYS: Duration = Duration::from_secs(86_400);
-/// How many are removed at a time.
-const AT_ONCE: i64 = 100;
+/// A blob of a deleted attachment is kept this long after it was written: another row may be about to use it.
+const ROW_GRACE_PERIOD: Duration = Duration::from_secs(600);
+/// A blob that got no row in this time is orphaned: a crash, a long outage or a person who did not go on.
+const ORPHAN_AGE: Duration = Duration::from_secs(86_400);
+/// How many blobs are deleted per query.
+const BATCH_SIZE: i64 = 100;
 
-/// Bytes that were kept lately and whose row may be still to come.
+/// Blobs that this process wrote recently and that may not have a row yet.
 #[derive(Default)]
-pub struct Arrivals {
-    /// Held for reading while bytes come in, for writing while some are removed.
-    door: RwLock<()>,
-    lately: Mutex<HashMap<String, Vec<(AttachmentId, Instant)>>>,
+pub struct PendingBlobs {
+    /// Held for reading while a blob is written, for writing while one is deleted.
+    lock: RwLock<()>,
+    /// By object key: the attachments it was written for, and when.
+    written: Mutex<HashMap<String, Vec<(AttachmentId, Instant)>>>,
 }
 
-impl Arrivals {
-    /// While this is held, nothing is removed.
-    pub async fn come_in(&self) -> RwLockReadGuard<'_, ()> {
-        self.door.read().await
+impl PendingBlobs {
+    /// No blob is deleted while the guard is held.
+    pub async fn block_deletion(&self) -> RwLockReadGuard<'_, ()> {
+        self.lock.read().await
     }
 
-    pub async fn arrive(
+    /// Runs `write` while no blob is deleted, and records the blob as pending.
+    pub async fn record(
         &self,
         key: &str,
         id: AttachmentId,
-        put: impl Future<Output = Result<(), ObjectError>>,
+        write: impl Future<Output = Result<(), ObjectError>>,
     ) -> Result<(), ObjectError> {
-        let _coming_in = self.come_in().await;
-        put.await?;
-        self.lately().entry(key.to_owned()).or_default().push((id, Instant::now()));
+        let _guard = self.block_deletion().await;
+        write.await?;
+        self.written().entry(key.to_owned()).or_default().push((id, Instant::now()));
         Ok(())
     }
 
-    /// Bytes that came so long ago that no row will come any more: what has none is nobody's.
-    fn settled(&self) -> Vec<String> {
-        let mut settled = Vec::new();
-        self.lately().retain(|key, arrived| {
-            arrived.retain(|(_, at)| at.elapsed() < NOBODYS);
-            if arrived.is_empty() {
-                settled.push(key.clone());
+    /// Removes and returns the blobs whose time for a row is over.
+    fn take_expired(&self) -> Vec<String> {
+        let mut expired = Vec::new();
+        self.written().retain(|key, writes| {
+            writes.retain(|(_, at)| at.elapsed() < ORPHAN_AGE);
+            if writes.is_empty() {
+                expired.push(key.clone());
             }
-            !arrived.is_empty()
+            !writes.is_empty()
         });
-        settled
+        expired
     }
 
-    /// These files are gone: nobody need wait for their rows.
-    fn forget(&self, deleted: &[Doomed]) {
-        let mut lately = self.lately();
+    /// Removes attachments that were deleted: they had their row.
+    fn remove_deleted(&self, deleted: &[ObjectToDelete]) {
+        let mut written = self.written();
         for object in deleted {
-            if let Some(arrived) = lately.get_mut(&object.object_key) {
-                arrived.retain(|(id, _)| *id != object.attachment_id);
+            if let Some(writes) = written.get_mut(&object.object_key) {
+                writes.retain(|(id, _)| *id != object.attachment_id);
             }
         }
     }
 
-    /// Whether a file may be about to use the bytes.
-    fn awaits(&self, key: &str) -> bool {
-        let lately = self.lately();
-        lately.get(key).is_some_and(|arrived| arrived.iter().any(|(_, at)| at.elapsed() < ON_ITS_WAY))
+    /// True if a row that uses the blob may be added soon.
+    fn may_get_row(&self, key: &str) -> bool {
+        let written = self.written();
+        written.get(key).is_some_and(|writes| writes.iter().any(|(_, at)| at.elapsed() < ROW_GRACE_PERIOD))
     }
 
-    fn lately(&self) -> MutexGuard<'_, HashMap<String, Vec<(AttachmentId, Instant)>>> {
-        self.lately.lock().unwrap_or_else(PoisonError::into_inner)
+    fn written(&self) -> MutexGuard<'_, HashMap<String, Vec<(AttachmentId, Instant)>>> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Attachments {
-    /// Removes the bytes of deleted files that no other file has. Returns the hashes of what is gone.
+    /// Deletes the blobs and views of deleted attachments that no other attachment uses, and orphaned blobs. Returns the
+    /// hashes of the blobs of deleted attachments.
     pub async fn sweep(&self) -> Result<Vec<String>, AttachmentError> {
-        let mut gone = Vec::new();
-        for key in self.arrivals.settled() {
-            let _alone = self.arrivals.door.write().await;
+        let mut deleted = Vec::new();
+        for key in self.pending_blobs.take_expired() {
+            let _exclusive = self.pending_blobs.lock.write().await;
             if !self.store.object_in_use(&key).await? {
                 self.objects.delete(&key).await?;
             }
         }
         loop {
-            let doomed = self.store.doomed_objects(AT_ONCE).await?;
-            self.arrivals.forget(&doomed);
-            let mut settled = Vec::new();
-            for object in &doomed {
-                let _alone = self.arrivals.door.write().await;
+            let listed = self.store.objects_to_delete(BATCH_SIZE).await?;
+            self.pending_blobs.remove_deleted(&listed);
+            let mut done = Vec::new();
+            for object in &listed {
+                let _exclusive = self.pending_blobs.lock.write().await;
                 if self.store.object_in_use(&object.object_key).await? {
-                    settled.push(object.attachment_id);
+                    done.push(object.attachment_id);
                     continue;
                 }
-                if self.arrivals.awaits(&object.object_key) {
+                if self.pending_blobs.may_get_row(&object.object_key) {
                     continue;
                 }
                 self.objects.delete(&object.object_key).await?;
                 for size in VIEW_SIZES {
                     self.objects.delete(&view_key(&object.sha256, size)).await?;
                 }
-                gone.push(object.sha256.clone());
-                settled.push(object.attachment_id);
+                deleted.push(object.sha256.clone());
+                done.push(object.attachment_id);
             }
-            self.store.forget_doomed(&settled).await?;
-            // What is left over waits for the next time.
-            if settled.is_empty() || (doomed.len() as i64) < AT_ONCE {
-                return Ok(gone);
+            self.store.unlist_objects(&done).await?;
+            // Blobs that may get a row stay listed for the next sweep.
+            if done.is_empty() || (listed.len() as i64) < BATCH_SIZE {
+                return Ok(deleted);
             }
         }
     }

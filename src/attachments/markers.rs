@@ -1,4 +1,4 @@
-//! `[Attachment ID: <uuid>]`, one per line: how history, people's messages and tool results name files.
+//! Markers: `[Attachment ID: <uuid>]`, one per line, name the files of a message in the history.
 
 use crate::domain::{AttachmentId, Message};
 
@@ -29,7 +29,7 @@ fn marker_line(line: &str) -> Option<AttachmentId> {
     line.trim().strip_prefix(OPEN)?.strip_suffix(']')?.parse().ok()
 }
 
-/// What a message says without the markers of what it carries. A marker that someone merely typed stays.
+/// The text of a message without the markers of its files. A marker that a person typed stays.
 pub fn said(message: &Message) -> String {
     without(&message.content, &message.attachments)
 }
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn markers_go_one_per_line_after_the_text_and_come_back_as_ids() {
+    fn markers_are_added_one_per_line_and_parsed_back_to_ids() {
         let (a, b) = (AttachmentId::new(), AttachmentId::new());
         let text = with_markers("look\n", &[a, b]);
         assert_eq!(text, format!("look\n[Attachment ID: {a}]\n[Attachment ID: {b}]"));
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marker_that_a_person_typed_stays_in_their_words() {
+    fn markers_that_a_person_typed_stay_in_the_text() {
         let own = AttachmentId::new();
         let typed = with_markers("mine", &[AttachmentId::new()]);
         assert_eq!(without(&with_markers(&typed, &[own]), &[own]), typed);

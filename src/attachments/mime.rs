@@ -1,12 +1,12 @@
-//! What kind of file some bytes are. The name may refine plain text and nothing else, so HTML called `cat.png`
-//! is never treated as a picture.
+//! Detects the MIME type of a file from its bytes. The name only refines plain text, so HTML called `cat.png` is never
+//! treated as a picture.
 
 use imaging::Format;
 
 const UNKNOWN: &str = "application/octet-stream";
 
-/// Kinds that can be pure text and yet have a signature worth trusting. Everything else that starts with a few
-/// matching letters is just text ("MZ", "BM" and "ID3" are words somewhere).
+/// Types that are text and have a reliable signature. Other text that starts with a signature is plain text: "MZ", "BM"
+/// and "ID3" are words in some language.
 const TEXT_WITH_SIGNATURE: [&str; 6] = [
     "text/html",
     "text/xml",
@@ -32,7 +32,7 @@ pub fn sniff_mime(bytes: &[u8], filename: Option<&str>) -> &'static str {
         };
     }
     match inferred {
-        // Formats of ours whose full signature did not hold; a wrong picture type would promise an edit.
+        // The full signature did not match: calling it a picture would promise edits that fail.
         Some("image/jpeg" | "image/png" | "image/gif" | "image/webp" | "image/bmp" | "image/tiff") => UNKNOWN,
         Some(mime) => mime,
         None => UNKNOWN,
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_never_makes_a_picture() {
+    fn the_name_never_makes_a_file_a_picture() {
         assert_eq!(sniff_mime(b"<html><body>hi</body></html>", Some("cat.png")), "text/html");
         assert_eq!(
             sniff_mime(include_bytes!("../../tests/images/bad_html.png"), Some("bad_html.png")),
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_are_told_by_their_bytes_whatever_they_are_called() {
+    fn pictures_are_detected_by_their_bytes_not_their_name() {
         let photo = include_bytes!("../../tests/images/jpeg_gray.jpg");
         assert_eq!(sniff_mime(photo, Some("notes.txt")), "image/jpeg");
         assert_eq!(sniff_mime(include_bytes!("../../tests/images/photo.avif"), None), "image/avif");
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn an_extension_refines_text_and_only_text() {
+    fn the_extension_refines_only_text() {
         assert_eq!(sniff_mime(b"a,b\n1,2\n", Some("Table.CSV")), "text/csv");
         assert_eq!(sniff_mime("# Grüße".as_bytes(), Some("notes.md")), "text/markdown");
         assert_eq!(sniff_mime(b"{}", Some("x.json")), "application/json");
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_starts_like_a_signature_stays_text() {
+    fn text_that_starts_with_a_signature_stays_text() {
         for text in ["BMW is a car", "MZ was here", "GIF or JIF?", "ID3 tags explained", "BZh! said the bee"]
         {
             assert_eq!(sniff_mime(text.as_bytes(), None), "text/plain", "{text}");
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_named_by_their_signature() {
+    fn other_files_are_detected_by_their_signature() {
         assert_eq!(sniff_mime(b"%PDF-1.7\n", Some("x.txt")), "application/pdf");
         assert_eq!(sniff_mime(b"PK\x03\x04\x14\0\0\0", None), "application/zip");
         assert_eq!(sniff_mime(b"\0\0\0\x18ftypisom\0\0\0\0isommp42", None), "video/mp4");

@@ -1,5 +1,5 @@
-//! Files: bytes in the object store under a key made from their content, and what is known of them.
-//! Blob first, then row: a row never points at nothing.
+//! Attachments: blobs in the object store, under keys made from their content, and checks of type, size and quota.
+//! The blob is written before its row, so that a row never points to a missing blob.
 
 mod deletion;
 pub mod markers;
@@ -17,7 +17,7 @@ use crate::{
 };
 use bytes::Bytes;
 use chrono::Utc;
-use deletion::Arrivals;
+use deletion::PendingBlobs;
 use sha2::{Digest, Sha256};
 use std::{ops::Range, sync::Arc};
 
@@ -27,7 +27,7 @@ pub struct Limits {
     pub max_conversation_bytes: u64,
 }
 
-/// Why a file is not kept or not found, by what the person can do about it.
+/// Why a file is not stored or not found, by what the person can do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum AttachmentError {
     #[error("no attachment {0} in this conversation")]
@@ -49,17 +49,17 @@ pub enum AttachmentError {
 }
 
 impl AttachmentError {
-    /// Trouble of ours that may pass, rather than something about the file.
+    /// True for an outage that a retry may survive; false if the file itself is refused or unknown.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Objects(_) | Self::Store(_))
     }
 }
 
-/// A file about to be kept.
+/// A file to be stored.
 #[derive(Debug, Clone)]
 pub struct NewFile {
     pub bytes: Bytes,
-    /// As the person named it; only a label, never a hint at what the bytes are.
+    /// As the person named it. The type never comes from the name.
     pub filename: Option<String>,
     pub description: Option<String>,
     pub source: AttachmentSource,
@@ -67,7 +67,7 @@ pub struct NewFile {
     pub recipe: Option<Recipe>,
 }
 
-/// A picture that exists as pixels only.
+/// A picture that is not rendered yet.
 #[derive(Debug, Clone)]
 pub struct NewPicture {
     pub filename: String,
@@ -79,7 +79,7 @@ pub struct NewPicture {
     pub recipe: Recipe,
 }
 
-/// Stored bytes and what they turned out to be.
+/// A stored blob and what was found out about it.
 struct Blob {
     object_key: String,
     sha256: String,
@@ -96,35 +96,34 @@ impl NewFile {
     }
 }
 
-/// The one way to files. Cheap to clone.
+/// Access to the files of all conversations. Cheap to clone.
 #[derive(Clone)]
 pub struct Attachments {
     store: Store,
     objects: Objects,
     limits: Limits,
-    arrivals: Arc<Arrivals>,
+    pending_blobs: Arc<PendingBlobs>,
 }
 
 impl Attachments {
     pub fn new(store: Store, objects: Objects, limits: Limits) -> Self {
-        Self { store, objects, limits, arrivals: Arc::default() }
+        Self { store, objects, limits, pending_blobs: Arc::default() }
     }
 
     pub fn limits(&self) -> Limits {
         self.limits
     }
 
-    /// Stores the bytes and returns the attachment. The caller adds its row, in the transaction that makes the file part of
-    /// the conversation.
+    /// Stores the bytes and returns the attachment. The caller adds its row, in the transaction that adds its message.
     pub async fn keep(&self, scope: &Scope, file: NewFile) -> Result<Attachment, AttachmentError> {
         let (attachment_id, conversation) = (AttachmentId::new(), scope.conversation().clone());
-        let filename = file.filename.as_deref().map(clean_name).unwrap_or_default();
-        let blob = self.put_blob(attachment_id, &conversation, &filename, file.bytes).await?;
+        let filename = file.filename.as_deref().map(clean_name).filter(|name| !name.is_empty());
+        let blob = self.put_blob(attachment_id, &conversation, filename.as_deref(), file.bytes).await?;
         Ok(Attachment {
             attachment_id,
             conversation,
             source: file.source,
-            filename: if filename.is_empty() { default_name(blob.mime_type) } else { filename },
+            filename: filename.unwrap_or_else(|| default_name(blob.mime_type)),
             mime_type: blob.mime_type.to_owned(),
             description: file.description,
             size: blob.size,
@@ -164,8 +163,9 @@ impl Attachments {
         picture: &Attachment,
         bytes: Bytes,
     ) -> Result<Attachment, AttachmentError> {
-        let blob =
-            self.put_blob(picture.attachment_id, &picture.conversation, &picture.filename, bytes).await?;
+        let blob = self
+            .put_blob(picture.attachment_id, &picture.conversation, Some(&picture.filename), bytes)
+            .await?;
         let recipe = picture.recipe().cloned();
         Ok(Attachment {
             mime_type: blob.mime_type.to_owned(),
@@ -180,22 +180,21 @@ impl Attachments {
     async fn put_blob(
         &self,
         id: AttachmentId,
-        place: &Conversation,
-        filename: &str,
+        conversation: &Conversation,
+        filename: Option<&str>,
         bytes: Bytes,
     ) -> Result<Blob, AttachmentError> {
         let size = bytes.len() as u64;
-        let filename = Some(filename).filter(|name| !name.is_empty());
         let name_in_errors = filename.unwrap_or("the file");
         if size == 0 {
             return Err(AttachmentError::Empty { filename: name_in_errors.to_owned() });
         }
-        self.check_room(place, name_in_errors, size).await?;
+        self.check_room(conversation, name_in_errors, size).await?;
         let sha256: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         let mime_type = mime::sniff_mime(&bytes, filename);
         let shape = imaging::probe(&bytes).ok();
         let object_key = format!("sha256/{}/{sha256}", &sha256[..2]);
-        self.arrivals.arrive(&object_key, id, self.objects.put(&object_key, bytes)).await?;
+        self.pending_blobs.record(&object_key, id, self.objects.put(&object_key, bytes)).await?;
         Ok(Blob {
             object_key,
             sha256,
@@ -206,40 +205,40 @@ impl Attachments {
         })
     }
 
-    /// Files of another conversation that become this one's, too: the same bytes under ids of their own. As with
-    /// `keep`, the rows are the caller's to add.
+    /// Copies files of other conversations into this one: the same blobs under new ids. As with `keep`, the caller adds
+    /// the rows.
     pub async fn adopt(
         &self,
         scope: &Scope,
         files: Vec<Attachment>,
     ) -> Result<Vec<Attachment>, AttachmentError> {
         let size: i64 = files.iter().map(|file| file.size).sum();
-        let kept = self.store.bytes_kept(scope.conversation()).await?;
+        let kept = self.store.conversation_bytes(scope.conversation()).await?;
         let limit = self.limits.max_conversation_bytes;
         if u64::try_from(kept + size).unwrap_or_default() > limit {
             let kept = u64::try_from(kept).unwrap_or_default();
             return Err(AttachmentError::ConversationFull { kept, limit });
         }
-        let mut adopted = Vec::new();
+        let mut copies = Vec::new();
         for file in files {
-            let own = Attachment {
+            let copy = Attachment {
                 attachment_id: AttachmentId::new(),
                 conversation: scope.conversation().clone(),
                 ..file
             };
-            if let Some(object_key) = own.object_key() {
-                let exists = self.objects.check_there(object_key);
-                self.arrivals.arrive(object_key, own.attachment_id, exists).await?;
+            if let Some(object_key) = copy.object_key() {
+                let exists = self.objects.check_exists(object_key);
+                self.pending_blobs.record(object_key, copy.attachment_id, exists).await?;
             }
-            adopted.push(own);
+            copies.push(copy);
         }
-        Ok(adopted)
+        Ok(copies)
     }
 
-    /// Is there room for a file of this size? Worth asking before a download.
+    /// Checks the limits for a file of this size. Call it before a download, too.
     pub async fn check_room(
         &self,
-        place: &Conversation,
+        conversation: &Conversation,
         name: &str,
         bytes: u64,
     ) -> Result<(), AttachmentError> {
@@ -247,7 +246,7 @@ impl Attachments {
             let limit = self.limits.max_file_bytes;
             return Err(AttachmentError::TooLarge { filename: name.to_owned(), bytes, limit });
         }
-        let kept = u64::try_from(self.store.bytes_kept(place).await?).unwrap_or_default();
+        let kept = u64::try_from(self.store.conversation_bytes(conversation).await?).unwrap_or_default();
         if kept + bytes > self.limits.max_conversation_bytes {
             return Err(AttachmentError::ConversationFull {
                 kept,
@@ -257,7 +256,7 @@ impl Attachments {
         Ok(())
     }
 
-    /// What is known of a file, if it is this conversation's own.
+    /// An attachment of this conversation. Ids of other conversations are unknown.
     pub async fn find(&self, scope: &Scope, id: AttachmentId) -> Result<Attachment, AttachmentError> {
         self.store.attachment(scope.conversation(), id).await?.ok_or(AttachmentError::Unknown(id))
     }
@@ -283,30 +282,30 @@ impl Attachments {
         }
     }
 
-    /// Stores a thumbnail beside its file. Deleting the file deletes it.
+    /// Stores a thumbnail. It is deleted with its file.
     pub async fn keep_view(&self, file: &Attachment, size: u32, bytes: Bytes) -> Result<(), AttachmentError> {
         let Content::Stored { object_key, sha256, .. } = &file.content else { return Ok(()) };
-        let _coming_in = self.arrivals.come_in().await;
+        let _guard = self.pending_blobs.block_deletion().await;
         if self.store.object_in_use(object_key).await? {
             self.objects.put(&view_key(sha256, size), bytes).await?;
         }
         Ok(())
     }
 
-    /// The bytes under a key that a plan was made with.
+    /// The blob under this key.
     pub async fn stored_bytes(&self, object_key: &str) -> Result<Bytes, AttachmentError> {
         Ok(self.objects.get(object_key).await?)
     }
 }
 
-/// The sizes of small views that are kept: the longest side in pixels.
+/// The sizes of stored views: the longest side in pixels.
 pub const VIEW_SIZES: [u32; 5] = [96, 320, 640, 1280, 2048];
 
 fn view_key(sha256: &str, size: u32) -> String {
     format!("views/{}/{sha256}-{size}", sha256.get(..2).unwrap_or_default())
 }
 
-/// A name for a file that came without one, by what its bytes are.
+/// A name for a file without one, by its type.
 fn default_name(mime_type: &str) -> String {
     let (kind, rest) = mime_type.split_once('/').unwrap_or(("file", "bin"));
     let stem = if kind == "application" || kind == "text" { "file" } else { kind };
@@ -320,8 +319,8 @@ fn default_name(mime_type: &str) -> String {
     format!("{stem}.{extension}")
 }
 
-/// A name fit to show and to send back: no paths, one line, not endless. It must not read as a fence or a marker
-/// where a model sees it.
+/// Makes a name safe to show and to send: no path, one line, limited length. In a prompt it must not look like a fence
+/// or a marker.
 fn clean_name(name: &str) -> String {
     let base = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let shown = base.chars().filter(|c| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}'));

@@ -1,4 +1,4 @@
-//! The object store, chosen by URL: a folder by default, S3, Google or Azure by name, memory for tests.
+//! The object store behind `attachments.url`: a folder by default; S3, Google Cloud or Azure; memory for tests.
 
 use bytes::Bytes;
 use object_store::{
@@ -16,7 +16,7 @@ pub enum ObjectError {
     Missing,
     #[error("the attachment store is not reachable")]
     Unavailable(#[source] object_store::Error),
-    #[error("the folder of the attachment store is not there")]
+    #[error("the folder of the attachment store does not exist")]
     FolderGone(#[source] std::io::Error),
 }
 
@@ -33,12 +33,12 @@ impl From<object_store::Error> for ObjectError {
 #[derive(Clone)]
 pub struct Objects {
     inner: Arc<dyn ObjectStore>,
-    /// The folder, if it is one.
+    /// For a `file://` URL, its folder.
     folder: Option<PathBuf>,
 }
 
 impl Objects {
-    /// `file://`, `s3://`, `gs://`, `az://` or `memory://`. The clouds read their usual environment variables.
+    /// `file://`, `s3://`, `gs://`, `az://` or `memory://`. The cloud stores read their usual environment variables.
     pub fn open(url: &str) -> Result<Self, ObjectError> {
         let unusable = |why: String| ObjectError::Unusable { url: url.to_owned(), why };
         let Some((scheme, rest)) = url.split_once("://") else {
@@ -47,7 +47,7 @@ impl Objects {
         let inner: Arc<dyn ObjectStore> = match scheme {
             "file" => {
                 std::fs::create_dir_all(rest)
-                    .map_err(|e| unusable(format!("the folder cannot be made: {e}")))?;
+                    .map_err(|e| unusable(format!("the folder cannot be created: {e}")))?;
                 let local = LocalFileSystem::new_with_prefix(rest).map_err(|e| unusable(e.to_string()))?;
                 Arc::new(local.with_fsync(true))
             }
@@ -56,8 +56,9 @@ impl Objects {
                 let parsed = Url::parse(url).map_err(|e| unusable(e.to_string()))?;
                 let variables = std::env::vars_os()
                     .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-                let (store, prefix) = object_store::parse_url_opts(&parsed, settings(scheme, variables))
-                    .map_err(|e| unusable(e.to_string()))?;
+                let (store, prefix) =
+                    object_store::parse_url_opts(&parsed, cloud_variables(scheme, variables))
+                        .map_err(|e| unusable(e.to_string()))?;
                 Arc::new(PrefixStore::new(store, prefix))
             }
             _ => {
@@ -68,7 +69,7 @@ impl Objects {
         Ok(Self { inner, folder })
     }
 
-    /// Keeps the bytes; the same content under the same key is written only once.
+    /// Writes a blob. An object of the same size under this key is the same content and is not written again.
     pub async fn put(&self, key: &str, bytes: Bytes) -> Result<(), ObjectError> {
         self.check_folder().await?;
         let path = Path::from(key);
@@ -86,8 +87,8 @@ impl Objects {
         Ok(self.inner.get(&Path::from(key)).await?.bytes().await?)
     }
 
-    /// Fails if there are no such bytes.
-    pub async fn check_there(&self, key: &str) -> Result<(), ObjectError> {
+    /// Fails with `Missing` if there is no such blob.
+    pub async fn check_exists(&self, key: &str) -> Result<(), ObjectError> {
         self.check_folder().await?;
         self.inner.head(&Path::from(key)).await?;
         Ok(())
@@ -98,7 +99,7 @@ impl Objects {
         Ok(self.inner.get_range(&Path::from(key), range).await?)
     }
 
-    /// Removes the bytes; it is fine if they are gone already.
+    /// Deletes a blob. A missing one is no error.
     pub async fn delete(&self, key: &str) -> Result<(), ObjectError> {
         self.check_folder().await?;
         match self.inner.delete(&Path::from(key)).await {
@@ -107,8 +108,8 @@ impl Objects {
         }
     }
 
-    /// A folder that is gone takes all files with it, like a disk that is not mounted: none of them is missing,
-    /// and it is not ours to make anew.
+    /// Without its folder (for example, a disk that is not mounted) no single blob is missing, and creating the folder
+    /// would hide the problem.
     async fn check_folder(&self) -> Result<(), ObjectError> {
         let Some(folder) = &self.folder else {
             return Ok(());
@@ -120,7 +121,7 @@ impl Objects {
         }
     }
 
-    /// Writes, reads and removes a small object: what `doctor` wants to know.
+    /// Writes, reads and deletes a small object, for `doctor`.
     pub async fn check(&self) -> Result<(), ObjectError> {
         let path = Path::from("doctor-check");
         self.inner.put(&path, Bytes::from_static(b"ok").into()).await?;
@@ -130,8 +131,9 @@ impl Objects {
     }
 }
 
-/// The variables of one cloud. object_store would also take a bare `TOKEN` or `REGION`, which may be anybody's.
-fn settings(
+/// The environment variables of one cloud. object_store would also read a bare `TOKEN` or `REGION`, which may belong to
+/// another program.
+fn cloud_variables(
     scheme: &str,
     variables: impl Iterator<Item = (String, String)>,
 ) -> impl Iterator<Item = (String, String)> {
@@ -145,15 +147,15 @@ fn settings(
 
 #[cfg(test)]
 mod tests {
-    use super::settings;
+    use super::cloud_variables;
 
     #[test]
-    fn a_cloud_reads_its_own_variables_and_nobody_elses() {
+    fn each_cloud_reads_only_its_own_variables() {
         let variables =
             ["AWS_REGION", "REGION", "TOKEN", "GOOGLE_SERVICE_ACCOUNT", "AZURE_STORAGE_ACCOUNT_NAME"];
         let read = |scheme| {
             let all = variables.iter().map(|name| ((*name).to_owned(), String::new()));
-            settings(scheme, all).map(|(name, _)| name).collect::<Vec<_>>()
+            cloud_variables(scheme, all).map(|(name, _)| name).collect::<Vec<_>>()
         };
         assert_eq!(read("s3"), ["AWS_REGION"]);
         assert_eq!(read("gs"), ["GOOGLE_SERVICE_ACCOUNT"]);

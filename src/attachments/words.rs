@@ -1,4 +1,4 @@
-//! Sizes and ages of files as people say them.
+//! Formats sizes and ages of files for people.
 
 use chrono::TimeDelta;
 
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ages_are_told_in_the_largest_whole_unit() {
+    fn ages_use_the_largest_whole_unit() {
         let said = [0, 59, 60, 3599, 3600, 86_399, 86_400, 200_000].map(|s| age(TimeDelta::seconds(s)));
         let expected = [
             "just now",
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_told_in_the_largest_unit_that_fits() {
+    fn sizes_use_the_largest_unit_that_fits() {
         let said = [0, 900, 1536, 50 * 1024 * 1024, 3 << 30].map(size);
         assert_eq!(said, ["0 bytes", "900 bytes", "1.5 kB", "50 MB", "3 GB"]);
     }

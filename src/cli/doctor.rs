@@ -38,7 +38,7 @@ pub async fn examine(config: &Config) -> ExitCode {
     report("telegram", check_token(config).await);
     if let Some(store) = &store {
         report("owner", check_owner(config, store).await);
-        match store.troubled_sends(50).await {
+        match store.undelivered_sends(50).await {
             Ok(sends) => print_failed_sends(&sends),
             Err(error) => report("outbox", Err(error.to_string())),
         }
@@ -47,7 +47,7 @@ pub async fn examine(config: &Config) -> ExitCode {
 }
 
 async fn check_database(store: &Store) -> Result<String, String> {
-    let open = store.open_turns().await.map_err(|e| e.to_string())?;
+    let open = store.count_open_turns().await.map_err(|e| e.to_string())?;
     Ok(format!("{}, {open} turn(s) waiting or running", store.kind()))
 }
 

@@ -1,5 +1,6 @@
 //! A conversation: a Telegram chat or a conversation of the web, under an interface and an id.
 
+use super::UserId;
 use std::fmt;
 
 text_enum! {
@@ -16,6 +17,11 @@ pub struct Conversation {
 impl Conversation {
     pub fn new(interface: InterfaceType, id: impl Into<String>) -> Self {
         Self { interface, id: id.into() }
+    }
+
+    /// Holds the uploaded files of a user of the web until a message uses them.
+    pub fn uploads(user: &UserId) -> Self {
+        Self::new(InterfaceType::Web, format!("uploads-{user}"))
     }
 
     pub fn telegram(chat_id: i64) -> Self {

@@ -53,7 +53,7 @@ impl QueryError {
     /// Adds the name of the verb and decides whether a retry can help.
     pub(super) fn in_verb(self, op: &'static str) -> StoreError {
         match self {
-            Self::Database(error) if is_passing(&error) => {
+            Self::Database(error) if is_transient(&error) => {
                 StoreError::Unavailable(DatabaseError { op, error })
             }
             Self::Database(error) => StoreError::Broken(DatabaseError { op, error }),
@@ -64,7 +64,7 @@ impl QueryError {
 }
 
 /// True if the same query may succeed later.
-fn is_passing(error: &sqlx::Error) -> bool {
+fn is_transient(error: &sqlx::Error) -> bool {
     use sqlx::Error as E;
     match error {
         E::Io(_) | E::Tls(_) | E::PoolTimedOut | E::PoolClosed | E::WorkerCrashed => true,

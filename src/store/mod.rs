@@ -1,8 +1,8 @@
-//! SQL and nothing else: one `Store` over SQLite or PostgreSQL, with a verb for every question the walk asks.
+//! SQL and nothing else: one `Store` over SQLite or PostgreSQL.
 //!
-//! Each verb is written once in `queries/`, as a plain function over `&mut Conn`, and compiled for both
-//! databases; the table at the end of this file is the list of what the store can do. A `read` takes any
-//! connection; a `write` is one transaction.
+//! Its methods are called verbs, and the table at the end of this file lists them. Each one is written once in `queries/`,
+//! as a function over `&mut Conn`, and compiled for both databases. A `read` verb takes any connection; a `write` verb is
+//! one transaction.
 
 mod error;
 mod pool;
@@ -65,86 +65,86 @@ verbs! {
     history {
         write add_message(message: &NewMessage, new_files: &[Attachment]) -> MessageId;
         read message(id: MessageId) -> Option<Message>;
-        read find_message(place: &Conversation, shown_id: &str) -> Option<Found>;
+        read find_message(conversation: &Conversation, shown_id: &str) -> Option<FoundMessage>;
         read recent_messages(session: SessionId, before: MessageId, since: DateTime<Utc>, limit: i64) -> Vec<Message>;
         read recent_by_conversation(filter: &RecentFilter) -> Vec<(Conversation, Vec<Message>)>;
         read thread(root: MessageId) -> Vec<Message>;
         read messages_of_turn(turn: TurnId) -> Vec<Message>;
         read inputs_of_turn(turn: TurnId) -> Vec<Message>;
-        read messages_of_album(place: &Conversation, album: &str) -> Vec<Message>;
+        read messages_of_album(conversation: &Conversation, album: &str) -> Vec<Message>;
         read messages_of_session(session: SessionId, before: Option<MessageId>, limit: Option<i64>, detail: Detail) -> Vec<Message>;
         read messages_after(session: SessionId, after: MessageId, limit: i64) -> Vec<Message>;
-        read last_message(session: SessionId) -> Option<MessageId>;
-        write edit_message(place: &Conversation, shown_id: &str, content: &str) -> bool;
+        read last_message_id(session: SessionId) -> Option<MessageId>;
+        write edit_message(conversation: &Conversation, shown_id: &str, content: &str) -> bool;
     }
     attachments {
-        read attachment(place: &Conversation, id: AttachmentId) -> Option<Attachment>;
-        read attachments(place: &Conversation, ids: &[AttachmentId]) -> Vec<Attachment>;
-        read carriers(session: SessionId, ids: &[AttachmentId]) -> Vec<(AttachmentId, MessageId)>;
-        read attachment_anywhere(id: AttachmentId) -> Option<Attachment>;
+        read attachment(conversation: &Conversation, id: AttachmentId) -> Option<Attachment>;
+        read attachments(conversation: &Conversation, ids: &[AttachmentId]) -> Vec<Attachment>;
+        read carrying_messages(session: SessionId, ids: &[AttachmentId]) -> Vec<(AttachmentId, MessageId)>;
+        read attachment_of_any_conversation(id: AttachmentId) -> Option<Attachment>;
         read children_of_attachment(parent: &Attachment) -> Vec<Attachment>;
         write set_provenance(id: AttachmentId, parents: &[AttachmentId], recipe: Option<&Recipe>) -> ();
         write store_rendered_attachment(rendered: &Attachment) -> bool;
         write add_attachment(attachment: &Attachment) -> ();
-        read shown_as(message: MessageId, attachment: Option<AttachmentId>) -> Option<String>;
-        read recent_attachments(place: &Conversation, since: DateTime<Utc>, limit: i64) -> Vec<Attachment>;
-        read bytes_kept(place: &Conversation) -> i64;
+        read interface_message_id(message: MessageId, attachment: Option<AttachmentId>) -> Option<String>;
+        read recent_attachments(conversation: &Conversation, since: DateTime<Utc>, limit: i64) -> Vec<Attachment>;
+        read conversation_bytes(conversation: &Conversation) -> i64;
     }
     sessions {
-        write start_session(place: &Conversation, user: &UserId) -> SessionId;
+        write start_session(conversation: &Conversation, user: &UserId) -> SessionId;
         read session(id: SessionId) -> Option<Session>;
-        write open_session(user: &UserId, title: Option<&str>) -> Session;
+        write create_web_session(user: &UserId, title: Option<&str>) -> Session;
         write rename_session(id: SessionId, title: &str) -> bool;
-        write retitle_session(id: SessionId, from: Option<&str>, to: &str) -> bool;
+        write replace_title(id: SessionId, from: Option<&str>, to: &str) -> bool;
     }
     session_list {
-        read sessions(filter: &SessionFilter, limit: i64, offset: i64) -> SessionList;
+        read sessions(filter: &SessionFilter, limit: i64, offset: i64) -> SessionMatches;
     }
     members {
-        write add_member(place: &Conversation, user: &UserId) -> ();
-        write remove_member(place: &Conversation, user: &UserId) -> ();
-        read is_member(place: &Conversation, user: &UserId) -> bool;
+        write add_member(conversation: &Conversation, user: &UserId) -> ();
+        write remove_member(conversation: &Conversation, user: &UserId) -> ();
+        read is_member(conversation: &Conversation, user: &UserId) -> bool;
     }
     logins {
-        write web_key(name: &str, fresh: &str) -> String;
+        write ensure_web_key(name: &str, fresh: &str) -> String;
         write add_login_link(link: &LoginLink) -> ();
-        read login_link_is_open(link_hash: &str, now: DateTime<Utc>) -> bool;
+        read login_link_is_valid(link_hash: &str, now: DateTime<Utc>) -> bool;
         write log_in(link_hash: &str, login_hash: &str, now: DateTime<Utc>, until: DateTime<Utc>) -> Option<UserId>;
         read login(login_hash: &str) -> Option<Login>;
         write renew_login(old_hash: &str, new_hash: &str, now: DateTime<Utc>, until: DateTime<Utc>) -> bool;
         write log_out(login_hash: &str) -> ();
-        write forget_logins(now: DateTime<Utc>, replaced_before: DateTime<Utc>) -> u64;
-        write add_api_token(token: &ApiToken, token_hash: &str, most: i64) -> bool;
+        write delete_expired_logins(now: DateTime<Utc>, replaced_before: DateTime<Utc>) -> u64;
+        write add_api_token(token: &ApiToken, token_hash: &str, max: i64) -> bool;
         read api_token(token_hash: &str) -> Option<ApiToken>;
         read api_tokens(user: &UserId) -> Vec<ApiToken>;
-        write note_token_use(token_id: TokenId, now: DateTime<Utc>) -> ();
+        write record_token_use(token_id: TokenId, now: DateTime<Utc>) -> ();
         write revoke_api_token(user: &UserId, token_id: TokenId) -> bool;
     }
     deletion {
         write delete_session(id: SessionId) -> Option<DeletedSession>;
         write delete_attachment(id: AttachmentId) -> bool;
-        read doomed_objects(limit: i64) -> Vec<Doomed>;
-        write forget_uploads(before: DateTime<Utc>) -> u64;
+        read objects_to_delete(limit: i64) -> Vec<ObjectToDelete>;
+        write delete_unused_uploads(before: DateTime<Utc>) -> u64;
         read object_in_use(object_key: &str) -> bool;
-        write forget_doomed(ids: &[AttachmentId]) -> ();
+        write unlist_objects(ids: &[AttachmentId]) -> ();
     }
     annotations {
-        write annotate_message(annotation: &Annotation) -> Change;
+        write annotate_message(annotation: &MessageAnnotation) -> ChangeOutcome;
     }
-    replacing {
-        write replace_history(new: &Replacement) -> Change;
-        read turns_elsewhere(session: SessionId, turns: &[TurnId]) -> Vec<TurnId>;
+    replacement {
+        write replace_history(new: &Replacement) -> ChangeOutcome;
+        read turns_of_other_sessions(session: SessionId, turns: &[TurnId]) -> Vec<TurnId>;
         read turns_of_session(session: SessionId) -> Vec<TurnId>;
     }
     people {
         read owners(interface: InterfaceType) -> Vec<UserId>;
         write become_owner(interface: InterfaceType, user: &UserId) -> bool;
-        write should_tell_stranger(interface: InterfaceType, user: &UserId, since: DateTime<Utc>) -> bool;
+        write claim_stranger_notice(interface: InterfaceType, user: &UserId, since: DateTime<Utc>) -> bool;
     }
     inbox {
         write receive_updates(updates: &[NewUpdate]) -> Vec<InboxRow>;
         read unhandled_updates() -> Vec<InboxRow>;
-        write park_updates(parked: &[Parked]) -> ();
+        write add_to_batches(updates: &[BatchedUpdate]) -> ();
         write close_update(inbox_id: i64) -> ();
         write close_updates(inbox_ids: &[i64]) -> ();
         write skip_update(inbox_id: i64, note: &str) -> ();
@@ -158,38 +158,38 @@ verbs! {
     turns {
         write claim_turn() -> Option<Turn>;
         read turn(id: TurnId) -> Option<Turn>;
-        write finish_turn(finish: &Finish<'_>) -> MessageId;
-        write cancel_turns(place: &Conversation) -> Vec<TurnId>;
-        write recover_turns() -> u64;
-        write give_back_turns(running: &[TurnId]) -> u64;
-        read open_turns() -> i64;
+        write finish_turn(finish: &FinishedTurn<'_>) -> MessageId;
+        write cancel_turns(conversation: &Conversation) -> Vec<TurnId>;
+        write requeue_running_turns() -> u64;
+        write requeue_turns_except(running: &[TurnId]) -> u64;
+        read count_open_turns() -> i64;
     }
     outbox {
-        write answer_update(inbox_ids: &[i64], place: &Conversation, reply_to: Option<&str>, sends: &[PlannedSend]) -> ();
+        write answer_update(inbox_ids: &[i64], conversation: &Conversation, reply_to: Option<&str>, sends: &[PlannedSend]) -> ();
         read conversations_to_send(interface: InterfaceType) -> Vec<Conversation>;
-        read next_send(place: &Conversation) -> Option<OutboxRow>;
-        read is_sending(place: &Conversation) -> bool;
+        read next_send(conversation: &Conversation) -> Option<OutboxRow>;
+        read is_sending(conversation: &Conversation) -> bool;
         write claim_send(outbox_id: i64) -> bool;
-        write send_done(send: &OutboxRow, shown_ids: &[String]) -> ();
-        write send_again(outbox_id: i64, not_before: DateTime<Utc>, error: &str) -> ();
-        write reshape_send(outbox_id: i64, send: &PlannedSend, reply_to: Option<&str>, error: &str) -> ();
-        write send_unknown(outbox_id: i64, error: &str) -> ();
-        write send_failed(outbox_id: i64, error: &str) -> ();
-        write recover_sends() -> u64;
-        read troubled_sends(limit: i64) -> Vec<OutboxRow>;
+        write mark_sent(send: &OutboxRow, shown_ids: &[String]) -> ();
+        write requeue_send(outbox_id: i64, not_before: DateTime<Utc>, error: &str) -> ();
+        write replace_send(outbox_id: i64, send: &PlannedSend, reply_to: Option<&str>, error: &str) -> ();
+        write mark_send_unknown(outbox_id: i64, error: &str) -> ();
+        write mark_send_failed(outbox_id: i64, error: &str) -> ();
+        write mark_interrupted_sends() -> u64;
+        read undelivered_sends(limit: i64) -> Vec<OutboxRow>;
     }
     usage {
-        write note_usage(note: &UsageNote) -> ();
-        read spent(on: NaiveDate, spender: &Spender) -> Spent;
-        read usage_of(interface: InterfaceType, user: &UserId, since: NaiveDate) -> Vec<Used>;
-        read usage_in(place: &Conversation, since: NaiveDate) -> Vec<Used>;
+        write add_usage(request: &RequestUsage) -> ();
+        read costs_of_day(on: NaiveDate, spender: &Spender) -> DayCosts;
+        read usage_of_user(interface: InterfaceType, user: &UserId, since: NaiveDate) -> Vec<ModelUsage>;
+        read usage_of_conversation(conversation: &Conversation, since: NaiveDate) -> Vec<ModelUsage>;
     }
     drafts {
         write start_draft(turn: TurnId, send: &PlannedSend, reply_to: Option<&str>) -> Option<i64>;
-        write draft_sent(turn: TurnId, shown_id: &str) -> ();
-        write drop_draft(turn: TurnId) -> ();
+        write mark_draft_sent(turn: TurnId, shown_id: &str) -> ();
+        write delete_draft(turn: TurnId) -> ();
         read draft_of_turn(turn: TurnId) -> Option<Draft>;
-        read draft_shown_as(place: &Conversation, shown_id: &str) -> Option<Draft>;
-        read spare_drafts() -> Vec<Draft>;
+        read find_draft(conversation: &Conversation, shown_id: &str) -> Option<Draft>;
+        read abandoned_drafts() -> Vec<Draft>;
     }
 }

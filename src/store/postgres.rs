@@ -1,24 +1,24 @@
-//! The queries, compiled for PostgreSQL.
+//! The queries of `queries/`, compiled for PostgreSQL.
 
 pub type Conn = sqlx::postgres::PgConnection;
 pub type Row = sqlx::postgres::PgRow;
 pub type Db = sqlx::postgres::Postgres;
-/// Two instances never claim the same row.
-pub const CLAIM: &str = "FOR UPDATE SKIP LOCKED";
-/// A turn is not started while something joins it, nor joined while it is being started.
-pub const JOIN: &str = "FOR UPDATE OF t";
+/// Keeps two instances from claiming the same row.
+pub const SKIP_LOCKED: &str = "FOR UPDATE SKIP LOCKED";
+/// Locks a turn, so that it is not claimed while a message joins it, and the other way round.
+pub const LOCK_TURN: &str = "FOR UPDATE OF t";
 
-/// Sessions in which somebody said these words, the end of which follows.
-pub const SAID: &str = "SELECT m.session_id FROM message_history m WHERE m.role <> 'tool' \
+/// Start of a query for the sessions whose messages match a full-text query; the query and `)` follow.
+pub const SESSIONS_BY_TEXT: &str = "SELECT m.session_id FROM message_history m WHERE m.role <> 'tool' \
      AND to_tsvector('simple', left(m.content, 100000)) @@ to_tsquery('simple', ";
 
-/// Words as the full text index asks for them: all of them, each perhaps only the beginning of one.
-pub fn all_of(words: &[String]) -> String {
+/// A full-text query for messages that contain every word, or a longer word that starts with it.
+pub fn full_text_query(words: &[String]) -> String {
     words.iter().map(|word| format!("'{word}':*")).collect::<Vec<_>>().join(" & ")
 }
 
-/// From here to the end of the transaction nobody else does the thing of this name.
-pub async fn alone(conn: &mut Conn, name: &str) -> Result<(), super::QueryError> {
+/// Waits for other transactions that hold a lock of this name and holds it until the end of the transaction.
+pub async fn lock_name(conn: &mut Conn, name: &str) -> Result<(), super::QueryError> {
     sqlx::query::<Db>("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))")
         .bind(name)
         .execute(conn)
@@ -50,8 +50,8 @@ pub mod members;
 pub mod outbox;
 #[path = "queries/people.rs"]
 pub mod people;
-#[path = "queries/replacing.rs"]
-pub mod replacing;
+#[path = "queries/replacement.rs"]
+pub mod replacement;
 #[path = "queries/rows.rs"]
 pub mod rows;
 #[path = "queries/session_list.rs"]

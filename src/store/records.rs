@@ -1,4 +1,4 @@
-//! What goes in and out of the store's verbs and is not a domain type of its own.
+//! Arguments and results of the store's verbs that are not domain types.
 
 use crate::domain::{
     Attachment, AttachmentId, Conversation, Message, MessageId, NewMessage, PlannedSend, Reference, ReplyTo,
@@ -7,21 +7,21 @@ use crate::domain::{
 use chrono::{DateTime, NaiveDate, Utc};
 use serde_json::Value;
 
-/// What a person replied to.
+/// The message that an id of an interface belongs to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct FoundMessage {
     pub message: Message,
-    /// The one attachment carried by the very message they pointed at.
+    /// The attachment that is shown under exactly this id.
     pub attachment: Option<AttachmentId>,
 }
 
-/// An update on its way in.
+/// An update to be stored in the inbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewUpdate {
-    /// Recognises the same update when Telegram delivers it again.
+    /// The same for every delivery of the same update.
     pub key: String,
     pub raw: String,
-    /// Where it belongs, as far as can be told before it is parsed: its batch must not be judged without it.
+    /// Its conversation, if the raw JSON tells. A batch of this conversation is not complete while it is unhandled.
     pub conversation_id: Option<String>,
 }
 
@@ -31,9 +31,9 @@ pub struct InboxRow {
     pub raw: String,
 }
 
-/// An update that belongs to a batch: whose, and of which album.
+/// An update that waits for its batch: the messages of one sender in one conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parked {
+pub struct BatchedUpdate {
     pub inbox_id: i64,
     pub conversation_id: String,
     pub sender_id: String,
@@ -48,28 +48,28 @@ pub struct WaitingGroup {
     pub first_arrival: DateTime<Utc>,
     pub last_arrival: DateTime<Utc>,
     pub has_album: bool,
-    /// A turn of this conversation is waiting or running.
+    /// The conversation has a pending or running turn.
     pub busy: bool,
-    /// Some of it belongs to an album whose turn has not started.
+    /// Some of it belongs to an album whose turn is still pending.
     pub joins_pending: bool,
-    /// There are updates nobody has looked at yet: they may belong here.
+    /// The conversation has updates that are not handled yet and may belong here.
     pub more_may_come: bool,
 }
 
-/// A batch on its way into the history: everything that must happen at once or not at all.
+/// A batch to be stored in one transaction.
 #[derive(Debug, Clone)]
 pub struct Filing {
     pub conversation: Conversation,
     pub user_id: UserId,
     pub agent_id: String,
-    /// Inbox rows this closes; empty for the web.
+    /// The inbox rows that are closed with it; empty for the web.
     pub inbox_ids: Vec<i64>,
     pub messages: Vec<FiledMessage>,
-    /// The thread they go to; none starts a new one.
+    /// A message of the thread to continue; none starts a new one.
     pub thread_root: Option<Message>,
-    /// The session a new thread goes to; none is the conversation's newest.
+    /// The session of a new thread; none is the newest one of the conversation.
     pub session: Option<SessionId>,
-    /// What the conversation's own interface is told of the first message, which came in by another.
+    /// How the conversation's interface shows the first message, if that came in by another interface.
     pub echo: Option<Echo>,
     pub wants_turn: WantsTurn,
 }
@@ -134,47 +134,48 @@ impl FiledFile {
     }
 }
 
-/// A message of one interface, shown on another.
+/// A message of one interface as another interface shows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Echo {
     pub sends: Vec<PlannedSend>,
-    /// The message that people see there as the one replied to.
+    /// The id, on that interface, of the message replied to.
     pub reply_to: Option<String>,
 }
 
 /// Where a planned send comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Origin {
+pub struct SendOrigin {
     pub turn: Option<TurnId>,
-    /// The message it shows, which gets the ids that people see.
+    /// The message it shows; gets the ids of the sent messages.
     pub message: Option<MessageId>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WantsTurn {
     Yes,
-    /// Only remember what was said.
+    /// Only store the messages.
     No,
 }
 
+/// The ids of what was filed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filed {
     pub messages: Vec<MessageId>,
     pub turn: Option<TurnId>,
 }
 
-/// The end of a turn: its last message and the sends planned for it.
+/// The end of a turn: its last message and the planned sends.
 #[derive(Debug, Clone)]
-pub struct Finish<'a> {
+pub struct FinishedTurn<'a> {
     pub turn: &'a Turn,
     pub state: TurnState,
     pub message: &'a NewMessage,
     pub sends: &'a [PlannedSend],
-    /// What the first send replies to.
+    /// The id, on the interface, of the message that the first send replies to.
     pub reply_to: Option<&'a str>,
 }
 
-/// A send as it stands in the outbox.
+/// A send of the outbox.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutboxRow {
     pub outbox_id: i64,
@@ -193,18 +194,18 @@ pub struct OutboxRow {
     pub created_at: DateTime<Utc>,
 }
 
-/// The message in which a turn is shown while it runs.
+/// The message that shows a running turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
     pub turn_id: TurnId,
-    /// The send that brought it.
+    /// Its send.
     pub outbox_id: i64,
     pub conversation: Conversation,
-    /// The id people see it under; none until it has arrived, and for ever if nobody knows whether it did.
+    /// Its id on the interface; none until it arrived, and forever if its send is `unknown`.
     pub shown_id: Option<String>,
 }
 
-/// A link that logs a person in once. What opens the door is nowhere stored: only its hash is.
+/// A link that logs a user in once. Only the hash of its secret is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoginLink {
     pub link_hash: String,
@@ -212,17 +213,17 @@ pub struct LoginLink {
     pub expires_at: DateTime<Utc>,
 }
 
-/// A browser that logged in.
+/// The login of a browser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Login {
     pub user_id: UserId,
     pub created_at: DateTime<Utc>,
     pub expires_at: DateTime<Utc>,
-    /// Since when there is a newer one in its place.
+    /// When a newer login replaced it.
     pub replaced_at: Option<DateTime<Utc>>,
 }
 
-/// A program's way in, as its person sees it.
+/// An API token, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiToken {
     pub token_id: TokenId,
@@ -235,16 +236,16 @@ pub struct ApiToken {
 text_enum! {
     SendState "a state of a send" {
         Queued = "queued",
-        /// The request may be on the wire. Found so at start-up, its fate is unknown.
+        /// The request may have left. After a crash, its outcome is unknown.
         Sending = "sending",
         Sent = "sent",
-        /// The connection died after the request left: never repeated, always shown.
+        /// The connection died after the request left. Never repeated; `doctor` lists it.
         Unknown = "unknown",
         Failed = "failed",
     }
 }
 
-/// On whose account a request to a model goes.
+/// Who and what a request to a model is counted for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spender {
     pub conversation: Conversation,
@@ -253,7 +254,7 @@ pub struct Spender {
 }
 
 impl Spender {
-    /// An agent may work on a turn that was filed for another.
+    /// `agent_id` is the agent that runs the turn, which may differ from the one it was filed for.
     pub fn of_turn(turn: &Turn, agent_id: &str) -> Self {
         Self {
             conversation: turn.conversation.clone(),
@@ -263,54 +264,54 @@ impl Spender {
     }
 }
 
-/// What one request took.
+/// The usage of one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UsageNote {
-    /// In UTC, as all days here.
+pub struct RequestUsage {
+    /// In UTC.
     pub day: NaiveDate,
     pub spender: Spender,
     pub provider: String,
     pub model: String,
     pub input_tokens: i64,
     pub output_tokens: i64,
-    /// In millionths of a dollar; none if nobody knows the price.
+    /// In millionths of a dollar; none if the price is unknown.
     pub cost_micros: Option<i64>,
 }
 
-/// What a day has cost so far, in millionths of a dollar.
+/// The cost of a day so far, in millionths of a dollar.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct DayCosts {
     pub by_user: i64,
     pub by_chat: i64,
-    /// By all people together.
+    /// Of all people.
     pub by_agent: i64,
 }
 
-/// What one model took on one day.
+/// The usage of one model on one day.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Used {
+pub struct ModelUsage {
     pub day: NaiveDate,
     pub model: String,
     pub requests: i64,
     pub input_tokens: i64,
     pub output_tokens: i64,
     pub cost_micros: i64,
-    /// How many of the requests are not in the cost, because nobody knows their price.
+    /// Requests that are not in the cost because their price is unknown.
     pub unpriced: i64,
 }
 
-/// Which sessions are wanted. Nothing set is all there are.
+/// Which sessions to list. The default is all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionFilter {
-    /// Only those of conversations this person takes part in.
+    /// Only those of conversations that this person is a member of.
     pub seen_by: Option<UserId>,
-    /// Only those this person began.
+    /// Only those that this person started.
     pub user: Option<UserId>,
     /// Only those with a message that has this tag.
     pub tag: Option<String>,
-    /// Only those with a message that refers to this.
+    /// Only those with a message that has a reference to this URL.
     pub reference: Option<String>,
-    /// Only those with a message, or a title, in which all of these stand: letters and digits only.
+    /// Only those with a message or a title that contains all of these words, which hold letters and digits only.
     pub words: Vec<String>,
 }
 
@@ -328,31 +329,32 @@ pub struct RecentFilter {
 }
 
 impl SessionFilter {
-    /// The words of what a person typed to search for.
-    pub fn words_of(typed: &str) -> Vec<String> {
-        let words = typed.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    /// The words of a search text.
+    pub fn words_of(text: &str) -> Vec<String> {
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         words.map(str::to_lowercase).take(16).collect()
     }
 }
 
+/// One page of the sessions that match a filter.
 #[derive(Debug, Clone, PartialEq)]
-pub struct SessionList {
+pub struct SessionMatches {
     pub sessions: Vec<Session>,
-    /// How many there are in all.
+    /// How many match in all.
     pub total: i64,
 }
 
-/// What was deleted with a session and still has to be stopped.
+/// A deleted session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeletedSession {
     pub conversation: Conversation,
-    /// Turns that waited or ran.
+    /// Its turns that were pending or running; the caller stops them.
     pub turns: Vec<TurnId>,
 }
 
-/// Bytes in the object store whose row is gone.
+/// A blob of a deleted attachment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Doomed {
+pub struct ObjectToDelete {
     pub attachment_id: AttachmentId,
     pub object_key: String,
     pub sha256: String,
@@ -361,55 +363,73 @@ pub struct Doomed {
 /// Which messages of a session are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// What people and the agent said.
-    Said,
-    /// Calls of tools and their results, too.
+    /// Messages of people and the agent.
+    WithoutTools,
+    /// Tool calls and their results, too.
     WithTools,
 }
 
-/// What somebody notes on a message of a session they have read at this revision.
+/// New references and tags of a message. The caller has read its session at this revision.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Annotation {
+pub struct MessageAnnotation {
     pub session: SessionId,
     pub revision: i64,
     pub message: MessageId,
-    /// None leaves them as they are.
+    /// None changes nothing.
     pub refs: Option<Vec<Reference>>,
     pub tags: Option<Vec<String>>,
 }
 
-/// A whole history for a session that was read at this revision.
+/// A new history of a session. The caller has read the session at this revision.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replacement {
     pub session: SessionId,
     pub revision: i64,
-    /// For a session that has none.
+    /// Used if the session has no title.
     pub title: Option<String>,
-    /// Files that come with it, their bytes already in the object store.
+    /// New attachments. Their blobs are stored already.
     pub files: Vec<Attachment>,
-    pub rows: Vec<NewRow>,
+    pub rows: Vec<ReplacementRow>,
 }
 
 /// One row of a new history.
 #[derive(Debug, Clone, PartialEq)]
-pub struct NewRow {
-    /// The row of the old history that it goes on being. Those come first, and in their order.
-    pub kept: Option<MessageId>,
-    /// Session, thread and what it replies to are filled in by the store. None leaves a kept row as it is.
-    pub message: Option<NewMessage>,
-    /// Which earlier row begins its thread; none on a root.
+pub struct ReplacementRow {
+    pub content: RowContent,
+    /// The index of the earlier row that is the root of its thread; none on a root.
     pub thread_root: Option<usize>,
-    /// Which earlier row it replies to.
+    /// The index of the earlier row that it replies to.
     pub reply_to: Option<usize>,
 }
 
-/// What became of a change to a session that others may change, too.
+/// The content of a row of a new history. Rows of the old history come first, in their order. The store sets session,
+/// thread and reply target of the messages.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RowContent {
+    /// A row of the old history as it is.
+    Kept(MessageId),
+    /// A row of the old history with other content.
+    Rewritten(MessageId, NewMessage),
+    New(NewMessage),
+}
+
+impl RowContent {
+    /// The row of the old history, if it is one.
+    pub fn stored_id(&self) -> Option<MessageId> {
+        match self {
+            Self::Kept(id) | Self::Rewritten(id, _) => Some(*id),
+            Self::New(_) => None,
+        }
+    }
+}
+
+/// The outcome of a change to a session that other people may change at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
-    Made,
-    /// Somebody else changed it first.
+pub enum ChangeOutcome {
+    Changed,
+    /// Not changed: the session is at another revision.
     Stale,
-    /// A turn waits or runs.
+    /// Not changed: the session has a pending or running turn.
     Busy,
     /// There is no such session, or no such message in it.
     Missing,

@@ -1,22 +1,23 @@
-//! The queries, compiled for SQLite.
+//! The queries of `queries/`, compiled for SQLite.
 
 pub type Conn = sqlx::sqlite::SqliteConnection;
 pub type Row = sqlx::sqlite::SqliteRow;
 pub type Db = sqlx::sqlite::Sqlite;
-// SQLite's write transactions already exclude each other: nothing more is to be held.
-pub const CLAIM: &str = "";
-pub const JOIN: &str = "";
+// SQLite's write transactions already exclude each other: no row locks are needed.
+pub const SKIP_LOCKED: &str = "";
+pub const LOCK_TURN: &str = "";
 
-/// Sessions in which somebody said these words, the end of which follows.
-pub const SAID: &str = "SELECT m.session_id FROM message_text t JOIN message_history m ON m.internal_id = t.rowid \
+/// Start of a query for the sessions whose messages match a full-text query; the query and `)` follow.
+pub const SESSIONS_BY_TEXT: &str = "SELECT m.session_id FROM message_text t JOIN message_history m ON m.internal_id = t.rowid \
      WHERE message_text MATCH (";
 
-/// Words as the full text index asks for them: all of them, each perhaps only the beginning of one.
-pub fn all_of(words: &[String]) -> String {
+/// A full-text query for messages that contain every word, or a longer word that starts with it.
+pub fn full_text_query(words: &[String]) -> String {
     words.iter().map(|word| format!("\"{word}\"*")).collect::<Vec<_>>().join(" ")
 }
 
-pub async fn alone(_: &mut Conn, _: &str) -> Result<(), super::QueryError> {
+/// Nothing to do: only one write transaction runs at a time.
+pub async fn lock_name(_: &mut Conn, _: &str) -> Result<(), super::QueryError> {
     Ok(())
 }
 
@@ -44,8 +45,8 @@ pub mod members;
 pub mod outbox;
 #[path = "queries/people.rs"]
 pub mod people;
-#[path = "queries/replacing.rs"]
-pub mod replacing;
+#[path = "queries/replacement.rs"]
+pub mod replacement;
 #[path = "queries/rows.rs"]
 pub mod rows;
 #[path = "queries/session_list.rs"]

@@ -246,7 +246,7 @@ pub fn entries_of(message: &Message, files: &[domain::Attachment], detail: Detai
         (Role::Assistant, _) if message.tool_calls.is_empty() => {
             vec![entry(EntryRole::Assistant, message.content.clone())]
         }
-        (_, Detail::Said) => Vec::new(),
+        (_, Detail::WithoutTools) => Vec::new(),
         (Role::Tool, _) => vec![entry(EntryRole::Tool, message.content.clone())],
         (Role::Assistant, _) => {
             let call = |(index, call): (usize, &domain::ToolCall)| {

@@ -207,7 +207,7 @@ async fn plan_echo(
 ) -> Result<Option<Echo>, Problem> {
     let Some(plan) = site.echo_planners.get(&scope.conversation().interface) else { return Ok(None) };
     let reply_to = match reply.and_then(|reply| Some((reply.message?, reply.attachment))) {
-        Some((message, attachment)) => site.store.shown_as(message, attachment).await?,
+        Some((message, attachment)) => site.store.interface_message_id(message, attachment).await?,
         None => None,
     };
     let mut attachments = Vec::new();

@@ -110,7 +110,7 @@ impl Settings {
         let settled = async |store: &Store| {
             Ok(store.unhandled_updates().await?.is_empty()
                 && store.waiting_groups().await?.is_empty()
-                && store.open_turns().await? == 0
+                && store.count_open_turns().await? == 0
                 && store.conversations_to_send(InterfaceType::Telegram).await?.is_empty())
         };
         self.until(world, settled).await;

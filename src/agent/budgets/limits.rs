@@ -1,7 +1,7 @@
 //! Daily limits per person, chat and agent, and what is left of them.
 
 use super::Micros;
-use crate::store::{Spender, Spent};
+use crate::store::{DayCosts, Spender};
 use std::collections::HashMap;
 
 #[derive(Debug, Clone, Default)]
@@ -50,7 +50,7 @@ impl DailyLimits {
         self.per_user.is_some() || self.per_chat.is_some() || self.per_agent.contains_key(agent_id)
     }
 
-    pub(super) fn left(&self, spender: &Spender, spent: Spent) -> Vec<BudgetLeft> {
+    pub(super) fn left(&self, spender: &Spender, spent: DayCosts) -> Vec<BudgetLeft> {
         let per_agent = self.per_agent.get(&spender.agent_id).copied();
         let all = [
             (BudgetOwner::Person, self.per_user, spent.by_user),
@@ -64,7 +64,7 @@ impl DailyLimits {
         all.into_iter().filter_map(left).collect()
     }
 
-    pub(super) fn exhausted(&self, spender: &Spender, spent: Spent) -> Option<BudgetExhausted> {
+    pub(super) fn exhausted(&self, spender: &Spender, spent: DayCosts) -> Option<BudgetExhausted> {
         let empty = self.left(spender, spent).into_iter().find(|budget| budget.left == Micros(0))?;
         Some(BudgetExhausted { owner: empty.owner, budget: empty.budget })
     }
@@ -83,8 +83,8 @@ mod tests {
         }
     }
 
-    fn spent(by_user: i64, by_chat: i64, by_agent: i64) -> Spent {
-        Spent { by_user, by_chat, by_agent }
+    fn spent(by_user: i64, by_chat: i64, by_agent: i64) -> DayCosts {
+        DayCosts { by_user, by_chat, by_agent }
     }
 
     #[test]
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn a_limit_of_zero_stops_the_first_request() {
         let limits = DailyLimits { per_user: Some(Micros(0)), ..DailyLimits::default() };
-        assert!(limits.apply_to("photothread") && limits.exhausted(&ann(), Spent::default()).is_some());
+        assert!(limits.apply_to("photothread") && limits.exhausted(&ann(), DayCosts::default()).is_some());
         assert!(!DailyLimits::default().apply_to("photothread"));
     }
 }

@@ -9,7 +9,7 @@ pub use prices::{Price, Prices};
 
 use crate::{
     providers::Usage,
-    store::{Spender, Store, StoreError, UsageNote},
+    store::{RequestUsage, Spender, Store, StoreError},
 };
 use chrono::{NaiveDate, Utc};
 use serde_json::{Value, json};
@@ -100,7 +100,7 @@ impl Budgets {
         if provider == OFFLINE || !self.rules.limits.apply_to(&spender.agent_id) {
             return Ok(None);
         }
-        let spent = self.store.spent(Self::today(), spender).await?;
+        let spent = self.store.costs_of_day(Self::today(), spender).await?;
         Ok(self.rules.limits.exhausted(spender, spent))
     }
 
@@ -109,7 +109,7 @@ impl Budgets {
         if !self.rules.limits.apply_to(&spender.agent_id) {
             return Ok(Vec::new());
         }
-        let spent = self.store.spent(Self::today(), spender).await?;
+        let spent = self.store.costs_of_day(Self::today(), spender).await?;
         Ok(self.rules.limits.left(spender, spent))
     }
 
@@ -120,7 +120,7 @@ impl Budgets {
         }
         let count = |tokens: Option<u64>| i64::try_from(tokens.unwrap_or_default()).unwrap_or(i64::MAX);
         let cost = self.rules.prices.cost(usage, configured).map(Micros::of_dollars);
-        let note = UsageNote {
+        let note = RequestUsage {
             day: Self::today(),
             spender: spender.clone(),
             provider: usage.provider.to_owned(),
@@ -129,7 +129,7 @@ impl Budgets {
             output_tokens: count(usage.output_tokens),
             cost_micros: cost.map(|cost| cost.0),
         };
-        if let Err(error) = self.store.note_usage(&note).await {
+        if let Err(error) = self.store.add_usage(&note).await {
             error!(%error, op = "record_usage", model = usage.model, ?cost, "store error; usage not recorded");
         }
     }

@@ -1,22 +1,25 @@
-//! Changes to the tags and references of stored messages: by a person, and when a referenced file is deleted.
+//! Changes to the tags and references of stored messages: by a person, or because a referenced file is deleted.
 
 use super::{Conn, Db, history, labels, sessions};
 use crate::{
     domain::{AttachmentId, MessageId, Reference, ReferenceTarget},
-    store::{Annotation, Change, QueryError},
+    store::{ChangeOutcome, MessageAnnotation, QueryError},
 };
 use sqlx::Row as _;
 
-/// Sets references and tags of a message, if the session is still at the revision the caller has read.
-pub async fn annotate_message(conn: &mut Conn, annotation: &Annotation) -> Result<Change, QueryError> {
+/// Sets references and tags of a message. `Stale` if the session is not at the revision that the caller has read.
+pub async fn annotate_message(
+    conn: &mut Conn,
+    annotation: &MessageAnnotation,
+) -> Result<ChangeOutcome, QueryError> {
     let session = annotation.session;
     let Some(mut message) =
         history::message(conn, annotation.message).await?.filter(|message| message.session_id == session)
     else {
-        return Ok(Change::Missing);
+        return Ok(ChangeOutcome::Missing);
     };
-    if !sessions::change_session(conn, session, annotation.revision).await? {
-        return Ok(Change::Stale);
+    if !sessions::increase_revision_from(conn, session, annotation.revision).await? {
+        return Ok(ChangeOutcome::Stale);
     }
     if let Some(refs) = &annotation.refs {
         message.body.refs.clone_from(refs);
@@ -25,7 +28,7 @@ pub async fn annotate_message(conn: &mut Conn, annotation: &Annotation) -> Resul
         message.body.tags.clone_from(tags);
     }
     labels::replace_labels(conn, message.internal_id, &message.body).await?;
-    Ok(Change::Made)
+    Ok(ChangeOutcome::Changed)
 }
 
 /// Removes every reference to a file that is being deleted.
@@ -40,7 +43,7 @@ pub async fn remove_references_to(conn: &mut Conn, file: AttachmentId) -> Result
         let Some(mut message) = history::message(conn, id).await? else { continue };
         message.body.refs.retain(|reference: &Reference| reference.url != url);
         labels::replace_labels(conn, id, &message.body).await?;
-        sessions::touch_session(conn, message.session_id).await?;
+        sessions::increase_revision(conn, message.session_id).await?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What is known of stored files. The bytes are in the object store.
+//! Attachments: the rows about files. Their bytes are in the object store.
 
 use super::{
     Conn, Db,
@@ -12,8 +12,8 @@ use chrono::{DateTime, Utc};
 use sqlx::{AssertSqlSafe, QueryBuilder, Row as _, types::Json};
 use std::collections::HashMap;
 
-/// A statement takes only so many values.
-const AT_ONCE: usize = 10_000;
+/// Databases limit the number of values in one statement.
+const MAX_VALUES: usize = 10_000;
 
 pub async fn add_attachment(conn: &mut Conn, attachment: &Attachment) -> Result<(), QueryError> {
     let a = attachment;
@@ -28,22 +28,22 @@ pub async fn add_attachment(conn: &mut Conn, attachment: &Attachment) -> Result<
     .bind(a.source.as_str())
     .bind(a.sha256().unwrap_or_default())
     .bind(&a.mime_type)
-    .bind(rows::clean(&a.filename))
-    .bind(a.description.as_deref().map(rows::clean))
+    .bind(rows::strip_nul(&a.filename))
+    .bind(a.description.as_deref().map(rows::strip_nul))
     .bind(a.size)
     .bind(a.width)
     .bind(a.height)
     .bind(a.object_key().unwrap_or_default())
     .bind(a.created_at)
     .bind(Json(&a.parents))
-    .bind(a.recipe().map(rows::clean_json).transpose()?)
+    .bind(a.recipe().map(rows::json_without_nul).transpose()?)
     .execute(conn)
     .await?;
     Ok(())
 }
 
-/// Records the file that a recipe was rendered to, unless one is recorded already. False if the attachment was deleted
-/// meanwhile: then the blob is marked for deletion.
+/// Stores the blob that a recipe was rendered to, unless there is one already. False if the attachment was deleted
+/// meanwhile; then the blob is listed for deletion.
 pub async fn store_rendered_attachment(conn: &mut Conn, rendered: &Attachment) -> Result<bool, QueryError> {
     let (object_key, sha256) =
         (rendered.object_key().unwrap_or_default(), rendered.sha256().unwrap_or_default());
@@ -63,7 +63,7 @@ pub async fn store_rendered_attachment(conn: &mut Conn, rendered: &Attachment) -
     if done.rows_affected() > 0 {
         return Ok(true);
     }
-    let doomed = sqlx::query::<Db>(
+    let listed = sqlx::query::<Db>(
         "INSERT INTO doomed_objects (attachment_id, object_key, sha256) SELECT $1, $2, $3 \
          WHERE NOT EXISTS (SELECT 1 FROM attachment_metadata f WHERE f.attachment_id = $1) ON CONFLICT DO NOTHING",
     )
@@ -72,10 +72,10 @@ pub async fn store_rendered_attachment(conn: &mut Conn, rendered: &Attachment) -
     .bind(sha256)
     .execute(conn)
     .await?;
-    Ok(doomed.rows_affected() == 0)
+    Ok(listed.rows_affected() == 0)
 }
 
-/// Records how a stored file was made. An import knows it only after all files have their new ids.
+/// Stores how a file was made. An import knows this only after all files have their new ids.
 pub async fn set_provenance(
     conn: &mut Conn,
     id: AttachmentId,
@@ -85,13 +85,13 @@ pub async fn set_provenance(
     sqlx::query::<Db>("UPDATE attachment_metadata SET parents = $2, recipe = $3 WHERE attachment_id = $1")
         .bind(id.to_string())
         .bind(Json(parents))
-        .bind(recipe.map(rows::clean_json).transpose()?)
+        .bind(recipe.map(rows::json_without_nul).transpose()?)
         .execute(conn)
         .await?;
     Ok(())
 }
 
-/// What was made from a picture, newest first.
+/// The attachments that were made from this one, newest first.
 pub async fn children_of_attachment(
     conn: &mut Conn,
     parent: &Attachment,
@@ -107,7 +107,7 @@ pub async fn children_of_attachment(
         .bind(format!("%{}%", parent.attachment_id))
         .fetch_all(conn)
         .await?;
-    Ok(rows::attachments(rows)?)
+    Ok(rows::read_attachments(rows)?)
 }
 
 /// Moves a file from one conversation to another. Fails with `AttachmentGone` if it is not in the first one.
@@ -134,8 +134,8 @@ pub async fn move_attachment(
     Ok(())
 }
 
-/// The id under which people see this message, or this one file of it.
-pub async fn shown_as(
+/// The id that a message, or one file of it, has on the interface.
+pub async fn interface_message_id(
     conn: &mut Conn,
     message: MessageId,
     attachment: Option<AttachmentId>,
@@ -153,6 +153,7 @@ pub async fn shown_as(
     Ok(row.map(|row| row.try_get("shown")).transpose()?.flatten())
 }
 
+/// Links an attachment to a message. `carried_by` is the id of the message that shows it on the interface.
 pub async fn link(
     conn: &mut Conn,
     message: MessageId,
@@ -173,10 +174,10 @@ pub async fn link(
     Ok(())
 }
 
-/// Only a conversation's own files are ever found: an id from elsewhere is as good as unknown.
+/// An attachment of this conversation. Ids of other conversations are not found.
 pub async fn attachment(
     conn: &mut Conn,
-    place: &Conversation,
+    conversation: &Conversation,
     id: AttachmentId,
 ) -> Result<Option<Attachment>, QueryError> {
     let sql = format!(
@@ -185,40 +186,43 @@ pub async fn attachment(
     );
     let row = sqlx::query::<Db>(AssertSqlSafe(sql))
         .bind(id.to_string())
-        .bind(place.interface.as_str())
-        .bind(&place.id)
+        .bind(conversation.interface.as_str())
+        .bind(&conversation.id)
         .fetch_optional(conn)
         .await?;
-    Ok(row.as_ref().map(rows::attachment).transpose()?)
+    Ok(row.as_ref().map(rows::read_attachment).transpose()?)
 }
 
-/// Those of `ids` that are the conversation's own, in the order asked for.
+/// The attachments of this conversation among `ids`, in the order of `ids`.
 pub async fn attachments(
     conn: &mut Conn,
-    place: &Conversation,
+    conversation: &Conversation,
     ids: &[AttachmentId],
 ) -> Result<Vec<Attachment>, QueryError> {
     let mut found: HashMap<AttachmentId, Attachment> = HashMap::new();
-    for some in ids.chunks(AT_ONCE) {
+    for chunk in ids.chunks(MAX_VALUES) {
         let mut query = QueryBuilder::<Db>::new(format!(
             "SELECT {ATTACHMENT} FROM attachment_metadata f WHERE f.interface_type = "
         ));
-        query.push_bind(place.interface.as_str()).push(" AND f.conversation_id = ").push_bind(&place.id);
+        query
+            .push_bind(conversation.interface.as_str())
+            .push(" AND f.conversation_id = ")
+            .push_bind(&conversation.id);
         query.push(" AND f.attachment_id IN (");
         let mut list = query.separated(", ");
-        for id in some {
+        for id in chunk {
             list.push_bind(id.to_string());
         }
         query.push(")");
-        let rows = rows::attachments(query.build().fetch_all(&mut *conn).await?)?;
+        let rows = rows::read_attachments(query.build().fetch_all(&mut *conn).await?)?;
         found.extend(rows.into_iter().map(|file| (file.attachment_id, file)));
     }
     Ok(ids.iter().filter_map(|id| found.get(id).cloned()).collect())
 }
 
-/// For each of these files the message of a session that carries it, where there is one: what was said before what a
-/// tool did.
-pub async fn carriers(
+/// For each of these attachments, the message of the session that carries it, if there is one. Chat messages are
+/// preferred to tool results.
+pub async fn carrying_messages(
     conn: &mut Conn,
     session: SessionId,
     ids: &[AttachmentId],
@@ -239,7 +243,7 @@ pub async fn carriers(
     query.push(") ORDER BY CASE WHEN h.role = 'tool' THEN 1 ELSE 0 END, a.internal_id");
     let mut found: Vec<(AttachmentId, MessageId)> = Vec::new();
     for row in query.build().fetch_all(conn).await? {
-        let id: AttachmentId = rows::parsed(&row, "attachment_id")?;
+        let id: AttachmentId = rows::parse_column(&row, "attachment_id")?;
         if found.iter().all(|(known, _)| *known != id) {
             found.push((id, MessageId(row.try_get("internal_id")?)));
         }
@@ -247,10 +251,10 @@ pub async fn carriers(
     Ok(found)
 }
 
-/// The conversation's files since then, newest first.
+/// The attachments of a conversation since this time, newest first.
 pub async fn recent_attachments(
     conn: &mut Conn,
-    place: &Conversation,
+    conversation: &Conversation,
     since: DateTime<Utc>,
     limit: i64,
 ) -> Result<Vec<Attachment>, QueryError> {
@@ -259,34 +263,34 @@ pub async fn recent_attachments(
          AND f.created_at >= $3 ORDER BY f.created_at DESC LIMIT $4"
     );
     let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
-        .bind(place.interface.as_str())
-        .bind(&place.id)
+        .bind(conversation.interface.as_str())
+        .bind(&conversation.id)
         .bind(since)
         .bind(limit)
         .fetch_all(conn)
         .await?;
-    Ok(rows::attachments(rows)?)
+    Ok(rows::read_attachments(rows)?)
 }
 
-/// How many bytes a conversation's files add up to.
-pub async fn bytes_kept(conn: &mut Conn, place: &Conversation) -> Result<i64, QueryError> {
+/// The total size of a conversation's files in bytes.
+pub async fn conversation_bytes(conn: &mut Conn, conversation: &Conversation) -> Result<i64, QueryError> {
     let row = sqlx::query::<Db>(
         "SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) AS total FROM attachment_metadata \
          WHERE interface_type = $1 AND conversation_id = $2",
     )
-    .bind(place.interface.as_str())
-    .bind(&place.id)
+    .bind(conversation.interface.as_str())
+    .bind(&conversation.id)
     .fetch_one(conn)
     .await?;
     Ok(row.try_get("total")?)
 }
 
-/// The attachment behind an id whoever asks: for the sender and the local page, which serve what was filed.
-pub async fn attachment_anywhere(
+/// An attachment, whatever its conversation is. The caller must check that the person may see it.
+pub async fn attachment_of_any_conversation(
     conn: &mut Conn,
     id: AttachmentId,
 ) -> Result<Option<Attachment>, QueryError> {
     let sql = format!("SELECT {ATTACHMENT} FROM attachment_metadata f WHERE f.attachment_id = $1");
     let row = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(id.to_string()).fetch_optional(conn).await?;
-    Ok(row.as_ref().map(rows::attachment).transpose()?)
+    Ok(row.as_ref().map(rows::read_attachment).transpose()?)
 }

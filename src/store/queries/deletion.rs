@@ -1,4 +1,4 @@
-//! Deleted means deleted: rows, tool calls, planned sends and what the inbox still held; and which files are to go.
+//! Deletes sessions and attachments with all rows that belong to them, and lists the blobs to be deleted.
 
 use super::{
     Conn, Db,
@@ -6,16 +6,17 @@ use super::{
 };
 use crate::{
     domain::{AttachmentId, Conversation, InterfaceType, SessionId, TurnId},
-    store::{DeletedSession, Doomed, QueryError},
+    store::{DeletedSession, ObjectToDelete, QueryError},
 };
 use chrono::{DateTime, Utc};
 use sqlx::{QueryBuilder, Row as _};
 use std::collections::HashSet;
 
-/// Deletes a session with everything in it that no other session uses; none if there is no such session.
+/// Deletes a session with its messages, turns, sends and all files that no other session uses. None if there is no such
+/// session.
 pub async fn delete_session(conn: &mut Conn, id: SessionId) -> Result<Option<DeletedSession>, QueryError> {
     let Some(session) = super::sessions::session(conn, id).await? else { return Ok(None) };
-    let place = session.conversation;
+    let conversation = session.conversation;
     let text = id.to_string();
     let open = sqlx::query::<Db>(
         "SELECT turn_id FROM turns WHERE session_id = $1 AND state IN ('pending', 'running')",
@@ -23,38 +24,39 @@ pub async fn delete_session(conn: &mut Conn, id: SessionId) -> Result<Option<Del
     .bind(&text)
     .fetch_all(&mut *conn)
     .await?;
-    let turns: Vec<TurnId> = open.iter().map(|row| rows::parsed(row, "turn_id")).collect::<Result<_, _>>()?;
-    let files = only_used_by(conn, &place, id).await?;
-    empty_session(conn, id).await?;
+    let turns: Vec<TurnId> =
+        open.iter().map(|row| rows::parse_column(row, "turn_id")).collect::<Result<_, _>>()?;
+    let files = files_to_delete_with(conn, &conversation, id).await?;
+    delete_messages(conn, id).await?;
     for file in &files {
-        doom(conn, *file).await?;
+        delete_attachment(conn, *file).await?;
     }
-    // Handled updates are kept for a while to be recognised; what they said need not be.
+    // Handled updates stay for a while to recognise repeated deliveries; their content must go now.
     sqlx::query::<Db>(
         "UPDATE inbox SET raw = '' WHERE conversation_id = $1 AND state IN ('done', 'skipped')",
     )
-    .bind(&place.id)
+    .bind(&conversation.id)
     .execute(&mut *conn)
     .await?;
     sqlx::query::<Db>("DELETE FROM session_metadata WHERE session_id = $1")
         .bind(&text)
         .execute(&mut *conn)
         .await?;
-    // A conversation of the web is its session; a chat goes on, and so do those who take part in it.
-    if place.interface == InterfaceType::Web {
+    // A web conversation ends with its session. A chat goes on, and its members stay.
+    if conversation.interface == InterfaceType::Web {
         sqlx::query::<Db>(
             "DELETE FROM members WHERE interface_type = 'web' AND conversation_id = $1 AND NOT EXISTS ( \
                SELECT 1 FROM session_metadata s WHERE s.interface_type = 'web' AND s.conversation_id = $1)",
         )
-        .bind(&place.id)
+        .bind(&conversation.id)
         .execute(&mut *conn)
         .await?;
     }
-    Ok(Some(DeletedSession { conversation: place, turns }))
+    Ok(Some(DeletedSession { conversation, turns }))
 }
 
-/// Takes all messages out of a session, with what hangs on them. Its files stay for the caller to judge.
-pub async fn empty_session(conn: &mut Conn, id: SessionId) -> Result<(), QueryError> {
+/// Deletes the messages, turns and sends of a session. Files are left to the caller.
+async fn delete_messages(conn: &mut Conn, id: SessionId) -> Result<(), QueryError> {
     let text = id.to_string();
     for sql in [
         "DELETE FROM outbox WHERE turn_id IS NOT NULL \
@@ -67,32 +69,32 @@ pub async fn empty_session(conn: &mut Conn, id: SessionId) -> Result<(), QueryEr
     Ok(())
 }
 
-/// What goes with a session: all files of its conversation if this is the only one, else its own.
-async fn only_used_by(
+/// The files that are deleted with a session: all files of its conversation if it is the only session, else its own.
+async fn files_to_delete_with(
     conn: &mut Conn,
-    place: &Conversation,
+    conversation: &Conversation,
     id: SessionId,
 ) -> Result<HashSet<AttachmentId>, QueryError> {
     let others = sqlx::query::<Db>(
         "SELECT COUNT(*) AS n FROM session_metadata \
          WHERE interface_type = $1 AND conversation_id = $2 AND session_id <> $3",
     )
-    .bind(place.interface.as_str())
-    .bind(&place.id)
+    .bind(conversation.interface.as_str())
+    .bind(&conversation.id)
     .bind(id.to_string())
     .fetch_one(&mut *conn)
     .await?;
     if others.try_get::<i64, _>("n")? == 0 {
-        return all_of_conversation(conn, place).await;
+        return files_of_conversation(conn, conversation).await;
     }
-    let own = own_files(conn, place, id).await?;
-    spared(conn, place, own).await
+    let own = own_files(conn, conversation, id).await?;
+    without_needed_parents(conn, conversation, own).await
 }
 
-/// Files that only messages of this session carry, or that nobody carries and only they refer to.
+/// Files that only messages of this session carry, or that no message carries and only they refer to.
 pub async fn own_files(
     conn: &mut Conn,
-    place: &Conversation,
+    conversation: &Conversation,
     id: SessionId,
 ) -> Result<HashSet<AttachmentId>, QueryError> {
     let own = sqlx::query::<Db>(
@@ -111,11 +113,11 @@ pub async fn own_files(
            SELECT 1 FROM message_labels o WHERE o.kind = 'ref' AND o.value = l.value AND o.session_id <> $1)",
     )
     .bind(id.to_string())
-    .bind(place.interface.as_str())
-    .bind(&place.id)
+    .bind(conversation.interface.as_str())
+    .bind(&conversation.id)
     .fetch_all(conn)
     .await?;
-    Ok(own.iter().map(|row| rows::parsed(row, "attachment_id")).collect::<Result<_, _>>()?)
+    Ok(own.iter().map(|row| rows::parse_column(row, "attachment_id")).collect::<Result<_, _>>()?)
 }
 
 /// All files that messages of this session carry or refer to.
@@ -131,29 +133,30 @@ pub async fn files_in_use(conn: &mut Conn, id: SessionId) -> Result<HashSet<Atta
     .bind(id.to_string())
     .fetch_all(conn)
     .await?;
-    Ok(used.iter().map(|row| rows::parsed(row, "attachment_id")).collect::<Result<_, _>>()?)
+    Ok(used.iter().map(|row| rows::parse_column(row, "attachment_id")).collect::<Result<_, _>>()?)
 }
 
-/// Of files that are to go, those that no picture is still to be made from.
-pub async fn spared(
+/// Removes the files from the set that a picture outside the set is rendered from.
+pub async fn without_needed_parents(
     conn: &mut Conn,
-    place: &Conversation,
+    conversation: &Conversation,
     mut files: HashSet<AttachmentId>,
 ) -> Result<HashSet<AttachmentId>, QueryError> {
-    // Pictures without a file are made again from their parents when somebody asks for them.
+    // A picture without a blob is rendered from its parents when it is needed.
     let sql = format!(
         "SELECT {ATTACHMENT} FROM attachment_metadata f \
          WHERE f.interface_type = $1 AND f.conversation_id = $2 AND f.object_key = ''"
     );
-    let unprinted = sqlx::query::<Db>(sqlx::AssertSqlSafe(sql))
-        .bind(place.interface.as_str())
-        .bind(&place.id)
+    let unrendered = sqlx::query::<Db>(sqlx::AssertSqlSafe(sql))
+        .bind(conversation.interface.as_str())
+        .bind(&conversation.id)
         .fetch_all(&mut *conn)
         .await?;
-    let unprinted = rows::attachments(unprinted)?;
+    let unrendered = rows::read_attachments(unrendered)?;
     loop {
         let before = files.len();
-        for file in unprinted.iter().filter(|file| !files.contains(&file.attachment_id)).collect::<Vec<_>>() {
+        for file in unrendered.iter().filter(|file| !files.contains(&file.attachment_id)).collect::<Vec<_>>()
+        {
             for parent in &file.parents {
                 files.remove(parent);
             }
@@ -164,22 +167,23 @@ pub async fn spared(
     }
 }
 
-async fn all_of_conversation(
+async fn files_of_conversation(
     conn: &mut Conn,
-    place: &Conversation,
+    conversation: &Conversation,
 ) -> Result<HashSet<AttachmentId>, QueryError> {
     let all = sqlx::query::<Db>(
         "SELECT attachment_id FROM attachment_metadata WHERE interface_type = $1 AND conversation_id = $2",
     )
-    .bind(place.interface.as_str())
-    .bind(&place.id)
+    .bind(conversation.interface.as_str())
+    .bind(&conversation.id)
     .fetch_all(conn)
     .await?;
-    Ok(all.iter().map(|row| rows::parsed(row, "attachment_id")).collect::<Result<_, _>>()?)
+    Ok(all.iter().map(|row| rows::parse_column(row, "attachment_id")).collect::<Result<_, _>>()?)
 }
 
-/// Files that were uploaded and never sent with a message.
-pub async fn forget_uploads(conn: &mut Conn, before: DateTime<Utc>) -> Result<u64, QueryError> {
+/// Deletes files that were uploaded before this time and that no message used. The range is the prefix of
+/// `Conversation::uploads`.
+pub async fn delete_unused_uploads(conn: &mut Conn, before: DateTime<Utc>) -> Result<u64, QueryError> {
     let stale = sqlx::query::<Db>(
         "SELECT attachment_id FROM attachment_metadata \
          WHERE interface_type = 'web' AND conversation_id >= 'uploads-' AND conversation_id < 'uploads.' \
@@ -189,19 +193,15 @@ pub async fn forget_uploads(conn: &mut Conn, before: DateTime<Utc>) -> Result<u6
     .fetch_all(&mut *conn)
     .await?;
     for row in &stale {
-        doom(conn, rows::parsed(row, "attachment_id")?).await?;
+        delete_attachment(conn, rows::parse_column(row, "attachment_id")?).await?;
     }
     Ok(stale.len() as u64)
 }
 
-/// Deletes what is known of a file and notes its bytes as doomed. False if there is no such file.
+/// Deletes an attachment and lists its blob for deletion. False if there is no such attachment.
 pub async fn delete_attachment(conn: &mut Conn, id: AttachmentId) -> Result<bool, QueryError> {
-    doom(conn, id).await
-}
-
-async fn doom(conn: &mut Conn, id: AttachmentId) -> Result<bool, QueryError> {
     super::annotations::remove_references_to(conn, id).await?;
-    // A history without one of its files is another.
+    // The histories that show the file change.
     sqlx::query::<Db>(
         "UPDATE session_metadata SET revision = revision + 1 WHERE session_id IN ( \
            SELECT m.session_id FROM message_attachments a \
@@ -225,25 +225,25 @@ async fn doom(conn: &mut Conn, id: AttachmentId) -> Result<bool, QueryError> {
     Ok(done.rows_affected() > 0)
 }
 
-/// Bytes whose rows are gone.
-pub async fn doomed_objects(conn: &mut Conn, limit: i64) -> Result<Vec<Doomed>, QueryError> {
+/// Blobs of deleted attachments.
+pub async fn objects_to_delete(conn: &mut Conn, limit: i64) -> Result<Vec<ObjectToDelete>, QueryError> {
     let found = sqlx::query::<Db>(
         "SELECT attachment_id, object_key, sha256 FROM doomed_objects ORDER BY attachment_id LIMIT $1",
     )
     .bind(limit)
     .fetch_all(conn)
     .await?;
-    let doomed = |row| -> Result<Doomed, sqlx::Error> {
-        Ok(Doomed {
-            attachment_id: rows::parsed(row, "attachment_id")?,
+    let read = |row| -> Result<ObjectToDelete, sqlx::Error> {
+        Ok(ObjectToDelete {
+            attachment_id: rows::parse_column(row, "attachment_id")?,
             object_key: row.try_get("object_key")?,
             sha256: row.try_get("sha256")?,
         })
     };
-    Ok(found.iter().map(doomed).collect::<Result<_, _>>()?)
+    Ok(found.iter().map(read).collect::<Result<_, _>>()?)
 }
 
-/// Does any file have these bytes?
+/// True if an attachment uses the blob.
 pub async fn object_in_use(conn: &mut Conn, object_key: &str) -> Result<bool, QueryError> {
     let row = sqlx::query::<Db>("SELECT COUNT(*) AS n FROM attachment_metadata WHERE object_key = $1")
         .bind(object_key)
@@ -252,8 +252,8 @@ pub async fn object_in_use(conn: &mut Conn, object_key: &str) -> Result<bool, Qu
     Ok(row.try_get::<i64, _>("n")? > 0)
 }
 
-/// These bytes are gone, or are wanted after all.
-pub async fn forget_doomed(conn: &mut Conn, ids: &[AttachmentId]) -> Result<(), QueryError> {
+/// Removes blobs from the list of those to be deleted: they are deleted, or in use again.
+pub async fn unlist_objects(conn: &mut Conn, ids: &[AttachmentId]) -> Result<(), QueryError> {
     if ids.is_empty() {
         return Ok(());
     }

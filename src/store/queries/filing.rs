@@ -1,14 +1,15 @@
-//! Filing: one transaction that turns a batch into messages, attachments and a pending turn, and closes its inbox rows.
+//! Filing: one transaction that stores the messages and files of a batch, starts or joins its turn, and closes its inbox
+//! rows.
 
-use super::{Conn, Db, JOIN, attachments, history, inbox, members, outbox, rows, sessions};
+use super::{Conn, Db, LOCK_TURN, attachments, history, inbox, members, outbox, rows, sessions};
 use crate::{
     domain::{AttachmentId, Conversation, MessageId, NewMessage, SessionId, TurnId},
-    store::{Filed, FiledFile, Filing, Origin, QueryError, WantsTurn},
+    store::{Filed, FiledFile, Filing, QueryError, SendOrigin, WantsTurn},
 };
 use chrono::Utc;
 use sqlx::AssertSqlSafe;
 
-/// Stores the messages and files of a batch, starts or joins its turn, and closes its inbox rows.
+/// Files a batch. Fails with `AlreadyDone` if one of its inbox rows is closed already.
 pub async fn file(conn: &mut Conn, filing: &Filing) -> Result<Filed, QueryError> {
     inbox::close_updates(conn, &filing.inbox_ids).await?;
     let session = match (&filing.thread_root, filing.session) {
@@ -48,7 +49,7 @@ pub async fn file(conn: &mut Conn, filing: &Filing) -> Result<Filed, QueryError>
     };
     members::add_member(conn, &filing.conversation, &filing.user_id).await?;
     if let (Some(echo), Some(first)) = (&filing.echo, messages.first()) {
-        let origin = Origin { turn: None, message: Some(*first) };
+        let origin = SendOrigin { turn: None, message: Some(*first) };
         outbox::queue(conn, &filing.conversation, origin, echo.reply_to.as_deref(), &echo.sends).await?;
     }
     Ok(Filed { messages, turn })
@@ -67,7 +68,7 @@ async fn add_file(
     Ok(file.id())
 }
 
-/// A late photo joins the turn of its album if that has not started; anything else is a turn of its own.
+/// A late photo joins the pending turn of its album. Any other batch starts a turn.
 async fn join_or_start(
     conn: &mut Conn,
     filing: &Filing,
@@ -80,7 +81,7 @@ async fn join_or_start(
         let sql = format!(
             "SELECT t.turn_id FROM message_history m JOIN turn_inputs i ON i.internal_id = m.internal_id \
              JOIN turns t ON t.turn_id = i.turn_id AND t.state = 'pending' \
-             WHERE m.interface_type = $1 AND m.conversation_id = $2 AND m.album_id = $3 {JOIN}"
+             WHERE m.interface_type = $1 AND m.conversation_id = $2 AND m.album_id = $3 {LOCK_TURN}"
         );
         let row = sqlx::query::<Db>(AssertSqlSafe(sql))
             .bind(filing.conversation.interface.as_str())
@@ -89,13 +90,13 @@ async fn join_or_start(
             .fetch_optional(&mut *conn)
             .await?;
         if let Some(row) = row {
-            joined = Some(rows::parsed::<TurnId>(&row, "turn_id")?);
+            joined = Some(rows::parse_column::<TurnId>(&row, "turn_id")?);
             break;
         }
     }
     let turn = match joined {
         Some(turn) => turn,
-        None => start(conn, filing, session, root).await?,
+        None => start_turn(conn, filing, session, root).await?,
     };
     for id in messages {
         sqlx::query::<Db>("INSERT INTO turn_inputs (turn_id, internal_id) VALUES ($1, $2)")
@@ -107,7 +108,7 @@ async fn join_or_start(
     Ok(turn)
 }
 
-async fn start(
+async fn start_turn(
     conn: &mut Conn,
     filing: &Filing,
     session: SessionId,

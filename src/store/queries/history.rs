@@ -1,4 +1,4 @@
-//! Messages: adding them, finding them by what a person replies to, and reading them back as a prompt needs them.
+//! Messages: adds them, finds the target of a reply, and reads histories.
 
 use super::{
     Conn, Db, attachments, labels,
@@ -9,7 +9,7 @@ use crate::{
     domain::{
         Attachment, AttachmentId, Conversation, Message, MessageId, NewMessage, Role, SessionId, TurnId,
     },
-    store::{Detail, Found, QueryError, RecentFilter},
+    store::{Detail, FoundMessage, QueryError, RecentFilter},
 };
 use chrono::{DateTime, Utc};
 use sqlx::{AssertSqlSafe, Row as _};
@@ -17,7 +17,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 /// Adds one message with its links to attachments, whose rows must exist, and counts it in its session.
 pub async fn insert_message(conn: &mut Conn, message: &NewMessage) -> Result<MessageId, QueryError> {
     let m = message;
-    // First, because it holds the session: whoever reads on from the last id must not miss one that came later.
+    // First, because it locks the session's row: ids must become visible in order to those who read after the last id.
     sessions::count_message(conn, m).await?;
     let row = sqlx::query::<Db>(
         "INSERT INTO message_history (interface_type, conversation_id, session_id, interface_message_id, turn_id, \
@@ -34,25 +34,25 @@ pub async fn insert_message(conn: &mut Conn, message: &NewMessage) -> Result<Mes
     .bind(m.thread_root_id.map(|id| id.0))
     .bind(m.timestamp)
     .bind(m.role.as_str())
-    .bind(rows::clean(&m.content))
-    .bind((!m.tool_calls.is_empty()).then(|| rows::clean_json(&m.tool_calls)).transpose()?)
-    .bind(m.tool_call_id.as_deref().map(rows::clean))
-    .bind(m.tool_name.as_deref().map(rows::clean))
+    .bind(rows::strip_nul(&m.content))
+    .bind((!m.tool_calls.is_empty()).then(|| rows::json_without_nul(&m.tool_calls)).transpose()?)
+    .bind(m.tool_call_id.as_deref().map(rows::strip_nul))
+    .bind(m.tool_name.as_deref().map(rows::strip_nul))
     .bind(&m.agent_id)
     .bind(m.user_id.as_ref().map(|id| &id.0))
-    .bind(m.reasoning_info.as_ref().map(rows::clean_json).transpose()?)
-    .bind(m.provider_metadata.as_ref().map(rows::clean_json).transpose()?)
-    .bind(m.error.as_deref().map(rows::clean))
-    .bind(m.reply.as_ref().map(rows::clean_json).transpose()?)
+    .bind(m.reasoning_info.as_ref().map(rows::json_without_nul).transpose()?)
+    .bind(m.provider_metadata.as_ref().map(rows::json_without_nul).transpose()?)
+    .bind(m.error.as_deref().map(rows::strip_nul))
+    .bind(m.reply.as_ref().map(rows::json_without_nul).transpose()?)
     .bind(&m.album_id)
-    .bind((!m.refs.is_empty()).then(|| rows::clean_json(&m.refs)).transpose()?)
-    .bind((!m.tags.is_empty()).then(|| rows::clean_json(&m.tags)).transpose()?)
-    .bind(m.user_name.as_deref().map(rows::clean))
+    .bind((!m.refs.is_empty()).then(|| rows::json_without_nul(&m.refs)).transpose()?)
+    .bind((!m.tags.is_empty()).then(|| rows::json_without_nul(&m.tags)).transpose()?)
+    .bind(m.user_name.as_deref().map(rows::strip_nul))
     .fetch_one(&mut *conn)
     .await?;
     let id: i64 = row.try_get("internal_id")?;
     for (position, attachment) in m.attachments.iter().enumerate() {
-        // A person's message carries its file itself; what the bot sends gets its id when it is sent.
+        // A user message is the one that carries its file. For files of the bot, the id is known after the send.
         let carried_by = (m.role == Role::User).then_some(m.interface_message_id.as_ref()).flatten();
         attachments::link(conn, MessageId(id), position, *attachment, carried_by).await?;
     }
@@ -75,16 +75,16 @@ pub async fn add_message(
 pub async fn message(conn: &mut Conn, id: MessageId) -> Result<Option<Message>, QueryError> {
     let sql = format!("SELECT {MESSAGE} FROM message_history m WHERE m.internal_id = $1");
     let row = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(id.0).fetch_optional(conn).await?;
-    Ok(row.as_ref().map(rows::message).transpose()?)
+    Ok(row.as_ref().map(rows::read_message).transpose()?)
 }
 
-/// The message a person sees under this id in this conversation, and the one attachment it shows:
-/// a message of its own, one photo of an album we sent, or a later piece of a long answer.
+/// The message with this id on the interface, and the attachment that it shows. The id may be that of the message
+/// itself, of one photo of an album that the bot sent, or of a later chunk of a long answer.
 pub async fn find_message(
     conn: &mut Conn,
-    place: &Conversation,
+    conversation: &Conversation,
     shown_id: &str,
-) -> Result<Option<Found>, QueryError> {
+) -> Result<Option<FoundMessage>, QueryError> {
     let sql = format!(
         "SELECT {MESSAGE}, c.attachment_id AS shown FROM ( \
            SELECT internal_id, NULL AS attachment_id, 2 AS rank FROM message_history \
@@ -99,18 +99,21 @@ pub async fn find_message(
          ) c JOIN message_history m ON m.internal_id = c.internal_id ORDER BY c.rank LIMIT 1"
     );
     let row = sqlx::query::<Db>(AssertSqlSafe(sql))
-        .bind(place.interface.as_str())
-        .bind(&place.id)
+        .bind(conversation.interface.as_str())
+        .bind(&conversation.id)
         .bind(shown_id)
         .fetch_optional(conn)
         .await?;
     let Some(row) = row else { return Ok(None) };
     let shown: Option<String> = row.try_get("shown")?;
-    Ok(Some(Found { message: rows::message(&row)?, attachment: shown.and_then(|id| id.parse().ok()) }))
+    Ok(Some(FoundMessage {
+        message: rows::read_message(&row)?,
+        attachment: shown.and_then(|id| id.parse().ok()),
+    }))
 }
 
-/// Of the newest messages of a session before `before`, those that are recent, oldest first. The limit comes first:
-/// whoever returns after days must not have all they ever said read through for something recent.
+/// Of the newest `limit` messages of a session before `before`, those since `since`, oldest first. The limit applies
+/// first: otherwise a long history without recent messages would be scanned to its start.
 pub async fn recent_messages(
     conn: &mut Conn,
     session: SessionId,
@@ -132,7 +135,7 @@ pub async fn recent_messages(
         .bind(limit)
         .fetch_all(conn)
         .await?;
-    let mut messages = rows::messages(rows)?;
+    let mut messages = rows::read_messages(rows)?;
     messages.reverse();
     Ok(messages)
 }
@@ -163,14 +166,14 @@ pub async fn recent_by_conversation(
         .bind(filter.since)
         .bind(filter.detail == Detail::WithTools)
         .bind(filter.seen_by.is_none())
-        .bind(filter.seen_by.as_ref().map(|user| user.0.clone()).unwrap_or_default())
+        .bind(filter.seen_by.as_ref().map(|user| user.0.clone()))
         .bind(filter.per_conversation)
         .bind(filter.conversations)
         .fetch_all(conn)
         .await?;
     let mut grouped: Vec<(Conversation, Vec<Message>)> = Vec::new();
-    for message in rows::messages(found)? {
-        match grouped.iter_mut().find(|(place, _)| *place == message.conversation) {
+    for message in rows::read_messages(found)? {
+        match grouped.iter_mut().find(|(conversation, _)| *conversation == message.conversation) {
             Some((_, messages)) => messages.insert(0, message),
             None => grouped.push((message.conversation.clone(), vec![message])),
         }
@@ -178,37 +181,37 @@ pub async fn recent_by_conversation(
     Ok(grouped)
 }
 
-/// The root or its children, oldest first. Two index walks; an OR would scan the conversation.
+/// The root and its children, oldest first. Two index lookups; an OR would scan the conversation.
 pub async fn thread(conn: &mut Conn, root: MessageId) -> Result<Vec<Message>, QueryError> {
     let sql = format!(
         "SELECT {MESSAGE} FROM message_history m WHERE m.internal_id = $1 \
          UNION ALL SELECT {MESSAGE} FROM message_history m WHERE m.thread_root_id = $1 ORDER BY internal_id"
     );
     let rows = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(root.0).fetch_all(conn).await?;
-    Ok(rows::messages(rows)?)
+    Ok(rows::read_messages(rows)?)
 }
 
-/// What the agent and its tools said in a turn, in order. The person's messages are the turn's inputs.
+/// The messages of the agent and its tools in a turn, in order. The user messages are `inputs_of_turn`.
 pub async fn messages_of_turn(conn: &mut Conn, turn: TurnId) -> Result<Vec<Message>, QueryError> {
     let sql = format!("SELECT {MESSAGE} FROM message_history m WHERE m.turn_id = $1 ORDER BY m.internal_id");
     let rows = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(turn.to_string()).fetch_all(conn).await?;
-    Ok(rows::messages(rows)?)
+    Ok(rows::read_messages(rows)?)
 }
 
-/// The messages a turn answers, in order.
+/// The user messages that a turn answers, in order.
 pub async fn inputs_of_turn(conn: &mut Conn, turn: TurnId) -> Result<Vec<Message>, QueryError> {
     let sql = format!(
         "SELECT {MESSAGE} FROM turn_inputs i JOIN message_history m ON m.internal_id = i.internal_id \
          WHERE i.turn_id = $1 ORDER BY m.internal_id"
     );
     let rows = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(turn.to_string()).fetch_all(conn).await?;
-    Ok(rows::messages(rows)?)
+    Ok(rows::read_messages(rows)?)
 }
 
 /// The messages of one album, in order.
 pub async fn messages_of_album(
     conn: &mut Conn,
-    place: &Conversation,
+    conversation: &Conversation,
     album: &str,
 ) -> Result<Vec<Message>, QueryError> {
     let sql = format!(
@@ -216,15 +219,15 @@ pub async fn messages_of_album(
          AND m.album_id = $3 ORDER BY m.internal_id"
     );
     let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
-        .bind(place.interface.as_str())
-        .bind(&place.id)
+        .bind(conversation.interface.as_str())
+        .bind(&conversation.id)
         .bind(album)
         .fetch_all(conn)
         .await?;
-    Ok(rows::messages(rows)?)
+    Ok(rows::read_messages(rows)?)
 }
 
-/// The messages of one session before this one, of those the newest, oldest first. Without a limit, all.
+/// The newest messages of a session before `before`, oldest first. Without a limit, all of them.
 pub async fn messages_of_session(
     conn: &mut Conn,
     session: SessionId,
@@ -244,12 +247,12 @@ pub async fn messages_of_session(
         .bind(detail == Detail::WithTools)
         .fetch_all(conn)
         .await?;
-    let mut messages = rows::messages(rows)?;
+    let mut messages = rows::read_messages(rows)?;
     messages.reverse();
     Ok(messages)
 }
 
-/// What came into a session after this message, oldest first.
+/// The messages of a session after this one, oldest first.
 pub async fn messages_after(
     conn: &mut Conn,
     session: SessionId,
@@ -266,11 +269,11 @@ pub async fn messages_after(
         .bind(limit)
         .fetch_all(conn)
         .await?;
-    Ok(rows::messages(rows)?)
+    Ok(rows::read_messages(rows)?)
 }
 
-/// The newest message of a session.
-pub async fn last_message(conn: &mut Conn, session: SessionId) -> Result<Option<MessageId>, QueryError> {
+/// The id of the newest message of a session.
+pub async fn last_message_id(conn: &mut Conn, session: SessionId) -> Result<Option<MessageId>, QueryError> {
     let row = sqlx::query::<Db>("SELECT MAX(internal_id) AS last FROM message_history WHERE session_id = $1")
         .bind(session.to_string())
         .fetch_one(conn)
@@ -278,9 +281,9 @@ pub async fn last_message(conn: &mut Conn, session: SessionId) -> Result<Option<
     Ok(row.try_get::<Option<i64>, _>("last")?.map(MessageId))
 }
 
-/// A message was sent: this is the id people see it under. An id that is taken (someone replied to the message
-/// before we knew of its arrival) stays where it is. A first id goes to the message itself, later
-/// ones (the next chunks of a long text) beside it.
+/// Stores an id that a sent message has on the interface. The first id is stored with the message, later ones (chunks of
+/// a long text) in `message_chunks`. An id that another message has already stays there: a person replied to the message
+/// before its id was stored, and the reply's copy of it was filed.
 pub async fn set_interface_id(conn: &mut Conn, id: MessageId, shown_id: &str) -> Result<(), QueryError> {
     let done = sqlx::query::<Db>(
         "UPDATE message_history SET interface_message_id = $2 \
@@ -306,14 +309,14 @@ pub async fn set_interface_id(conn: &mut Conn, id: MessageId, shown_id: &str) ->
     Ok(())
 }
 
-/// One photo of an answer was sent: this is the id people see it under.
+/// Stores the id that one file of a sent message has on the interface.
 pub async fn set_attachment_interface_id(
     conn: &mut Conn,
     message: MessageId,
     attachment: AttachmentId,
     shown_id: &str,
 ) -> Result<(), QueryError> {
-    // The same picture may be in an answer twice: each showing has its own id.
+    // A picture may be in an answer twice: each position has its own id.
     let done = sqlx::query::<Db>(
         "UPDATE message_attachments SET interface_message_id = $3 WHERE internal_id = $1 AND position = ( \
            SELECT MIN(position) FROM message_attachments \
@@ -340,10 +343,10 @@ pub async fn set_attachment_interface_id(
     Ok(())
 }
 
-/// A person edited what they wrote. False if we never had it.
+/// Stores the new text of a message that a person edited. False if the message is not stored.
 pub async fn edit_message(
     conn: &mut Conn,
-    place: &Conversation,
+    conversation: &Conversation,
     shown_id: &str,
     content: &str,
 ) -> Result<bool, QueryError> {
@@ -352,13 +355,13 @@ pub async fn edit_message(
          WHERE interface_type = $1 AND conversation_id = $2 AND interface_message_id = $3 AND role = 'user' \
          RETURNING session_id",
     )
-    .bind(place.interface.as_str())
-    .bind(&place.id)
+    .bind(conversation.interface.as_str())
+    .bind(&conversation.id)
     .bind(shown_id)
-    .bind(rows::clean(content))
+    .bind(rows::strip_nul(content))
     .fetch_optional(&mut *conn)
     .await?;
     let Some(row) = edited else { return Ok(false) };
-    sessions::touch_session(conn, rows::parsed(&row, "session_id")?).await?;
+    sessions::increase_revision(conn, rows::parse_column(&row, "session_id")?).await?;
     Ok(true)
 }

@@ -1,14 +1,25 @@
-//! Updates as they came: in before they are acknowledged, out only with the history rows they became.
+//! The inbox: raw updates, stored before Telegram is told that we have them.
+//!
+//! | from → to | verb | when |
+//! | --- | --- | --- |
+//! | (none) → `received` | `receive_updates` | Telegram delivered it for the first time |
+//! | `received` → `waiting` | `add_to_batches` | it is a message, or an edit of one, and waits for its batch to be complete |
+//! | `received`, `waiting` → `done` | `close_update`, `close_updates` | there is nothing to store or to answer |
+//! | `received`, `waiting` → `done` | `file`, `answer_update` | in the transaction that stores its messages or its answer |
+//! | `received`, `waiting` → `skipped` | `skip_update` | it cannot be parsed, or the person cancelled it |
+//! | `done` → (deleted) | `prune_inbox` | it is old |
+//!
+//! `skipped` rows stay for the operator. A row is closed once: closing it again fails with `AlreadyDone`.
 
 use super::{Conn, Db, rows};
 use crate::{
     domain::InterfaceType,
-    store::{InboxRow, NewUpdate, Parked, QueryError, WaitingGroup},
+    store::{BatchedUpdate, InboxRow, NewUpdate, QueryError, WaitingGroup},
 };
 use chrono::{DateTime, Utc};
 use sqlx::{QueryBuilder, Row as _};
 
-/// Keeps all updates not seen before; returns those.
+/// Stores the updates that are new and returns them. A key that is known already is a repeated delivery.
 pub async fn receive_updates(conn: &mut Conn, updates: &[NewUpdate]) -> Result<Vec<InboxRow>, QueryError> {
     if updates.is_empty() {
         return Ok(Vec::new());
@@ -17,33 +28,33 @@ pub async fn receive_updates(conn: &mut Conn, updates: &[NewUpdate]) -> Result<V
     let mut query =
         QueryBuilder::<Db>::new("INSERT INTO inbox (update_key, raw, arrived_at, conversation_id, state) ");
     query.push_values(updates, |mut row, update| {
-        row.push_bind(&update.key).push_bind(rows::clean(&update.raw)).push_bind(now);
+        row.push_bind(&update.key).push_bind(rows::strip_nul(&update.raw)).push_bind(now);
         row.push_bind(&update.conversation_id).push("'received'");
     });
     query.push(" ON CONFLICT (update_key) DO NOTHING RETURNING inbox_id, raw");
-    let mut new = inbox_rows(query.build().fetch_all(conn).await?)?;
+    let mut new = read_rows(query.build().fetch_all(conn).await?)?;
     new.sort_by_key(|row| row.inbox_id);
     Ok(new)
 }
 
-fn inbox_rows(rows: Vec<super::Row>) -> Result<Vec<InboxRow>, QueryError> {
+fn read_rows(rows: Vec<super::Row>) -> Result<Vec<InboxRow>, QueryError> {
     rows.iter()
         .map(|row| Ok(InboxRow { inbox_id: row.try_get("inbox_id")?, raw: row.try_get("raw")? }))
         .collect()
 }
 
-/// Updates no handler has looked at yet, in order: what a crash left behind.
+/// Updates that were received and not handled yet, in order. A crash leaves some behind.
 pub async fn unhandled_updates(conn: &mut Conn) -> Result<Vec<InboxRow>, QueryError> {
     let found =
         sqlx::query::<Db>("SELECT inbox_id, raw FROM inbox WHERE state = 'received' ORDER BY inbox_id")
             .fetch_all(conn)
             .await?;
-    inbox_rows(found)
+    read_rows(found)
 }
 
-/// Messages that wait for their batch to be complete.
-pub async fn park_updates(conn: &mut Conn, parked: &[Parked]) -> Result<(), QueryError> {
-    for update in parked {
+/// Makes updates wait for their batch: the messages of one sender in one conversation.
+pub async fn add_to_batches(conn: &mut Conn, updates: &[BatchedUpdate]) -> Result<(), QueryError> {
+    for update in updates {
         sqlx::query::<Db>(
             "UPDATE inbox SET state = 'waiting', conversation_id = $2, sender_id = $3, album_id = $4 \
              WHERE inbox_id = $1 AND state = 'received'",
@@ -58,12 +69,12 @@ pub async fn park_updates(conn: &mut Conn, parked: &[Parked]) -> Result<(), Quer
     Ok(())
 }
 
-/// Nothing (more) is to be done for this update.
+/// Marks an update as done.
 pub async fn close_update(conn: &mut Conn, inbox_id: i64) -> Result<(), QueryError> {
     close_updates(conn, &[inbox_id]).await
 }
 
-/// Closes rows that are still open; if any was closed by someone else, nothing happens at all.
+/// Marks updates as done. Fails with `AlreadyDone` and changes nothing if one of them is closed already.
 pub async fn close_updates(conn: &mut Conn, inbox_ids: &[i64]) -> Result<(), QueryError> {
     for id in inbox_ids {
         let done = sqlx::query::<Db>(
@@ -79,19 +90,19 @@ pub async fn close_updates(conn: &mut Conn, inbox_ids: &[i64]) -> Result<(), Que
     Ok(())
 }
 
-/// An update that cannot be understood is kept, with the reason, and passed over. One that is done stays so.
+/// Marks an update as skipped, with the reason. An update that is done stays so.
 pub async fn skip_update(conn: &mut Conn, inbox_id: i64, note: &str) -> Result<(), QueryError> {
     sqlx::query::<Db>(
         "UPDATE inbox SET state = 'skipped', note = $2 WHERE inbox_id = $1 AND state IN ('received', 'waiting')",
     )
         .bind(inbox_id)
-        .bind(rows::clean(note))
+        .bind(rows::strip_nul(note))
         .execute(conn)
         .await?;
     Ok(())
 }
 
-/// What waits, by conversation and sender.
+/// The waiting updates, grouped by conversation and sender.
 pub async fn waiting_groups(conn: &mut Conn) -> Result<Vec<WaitingGroup>, QueryError> {
     let rows = sqlx::query::<Db>(
         "SELECT w.conversation_id, w.sender_id, MIN(w.arrived_at) AS first_arrival, \
@@ -125,6 +136,7 @@ pub async fn waiting_groups(conn: &mut Conn) -> Result<Vec<WaitingGroup>, QueryE
         .collect()
 }
 
+/// The waiting updates of one sender in one conversation, in order.
 pub async fn waiting_updates(
     conn: &mut Conn,
     conversation_id: &str,
@@ -138,10 +150,10 @@ pub async fn waiting_updates(
     .bind(sender_id)
     .fetch_all(conn)
     .await?;
-    inbox_rows(found)
+    read_rows(found)
 }
 
-/// Forgets handled updates older than this; what was skipped is kept.
+/// Deletes updates that are done and arrived before this time.
 pub async fn prune_inbox(conn: &mut Conn, before: DateTime<Utc>) -> Result<u64, QueryError> {
     let done = sqlx::query::<Db>("DELETE FROM inbox WHERE state = 'done' AND arrived_at < $1")
         .bind(before)

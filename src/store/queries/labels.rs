@@ -1,5 +1,5 @@
 //! `message_labels`: the index that finds messages by tag or reference. The columns `tags` and `refs` of the message are
-//! the source; this table always follows them.
+//! the source of truth; every change to them updates this table.
 
 use super::{Conn, Db, rows};
 use crate::{
@@ -19,7 +19,7 @@ pub async fn index_labels(conn: &mut Conn, id: MessageId, message: &NewMessage) 
         .bind(id.0)
         .bind(message.session_id.to_string())
         .bind(kind)
-        .bind(rows::clean(value))
+        .bind(rows::strip_nul(value))
         .execute(&mut *conn)
         .await?;
     }
@@ -30,8 +30,8 @@ pub async fn index_labels(conn: &mut Conn, id: MessageId, message: &NewMessage) 
 pub async fn replace_labels(conn: &mut Conn, id: MessageId, message: &NewMessage) -> Result<(), QueryError> {
     sqlx::query::<Db>("UPDATE message_history SET refs = $2, tags = $3 WHERE internal_id = $1")
         .bind(id.0)
-        .bind((!message.refs.is_empty()).then(|| rows::clean_json(&message.refs)).transpose()?)
-        .bind((!message.tags.is_empty()).then(|| rows::clean_json(&message.tags)).transpose()?)
+        .bind((!message.refs.is_empty()).then(|| rows::json_without_nul(&message.refs)).transpose()?)
+        .bind((!message.tags.is_empty()).then(|| rows::json_without_nul(&message.tags)).transpose()?)
         .execute(&mut *conn)
         .await?;
     sqlx::query::<Db>("DELETE FROM message_labels WHERE internal_id = $1")

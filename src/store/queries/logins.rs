@@ -1,4 +1,4 @@
-//! Links that log in once, logins of browsers, tokens of programs: found by their hashes, never by what they are.
+//! Login links, logins of browsers and API tokens of programs. Only hashes of their secrets are stored.
 
 use super::{Conn, Db, Row, rows};
 use crate::{
@@ -8,8 +8,8 @@ use crate::{
 use chrono::{DateTime, Utc};
 use sqlx::Row as _;
 
-/// What this installation signs with: the one that is there, or `fresh` from now on.
-pub async fn web_key(conn: &mut Conn, name: &str, fresh: &str) -> Result<String, QueryError> {
+/// The stored key of this name; stores `fresh` if there is none. All instances get the same key.
+pub async fn ensure_web_key(conn: &mut Conn, name: &str, fresh: &str) -> Result<String, QueryError> {
     sqlx::query::<Db>("INSERT INTO web_keys (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING")
         .bind(name)
         .bind(fresh)
@@ -29,8 +29,8 @@ pub async fn add_login_link(conn: &mut Conn, link: &LoginLink) -> Result<(), Que
     Ok(())
 }
 
-/// Would it still log somebody in? Asking does not use it up.
-pub async fn login_link_is_open(
+/// True if the link is unused and not expired. Does not use it up.
+pub async fn login_link_is_valid(
     conn: &mut Conn,
     link_hash: &str,
     now: DateTime<Utc>,
@@ -45,7 +45,7 @@ pub async fn login_link_is_open(
     Ok(row.try_get::<i64, _>("n")? > 0)
 }
 
-/// Uses up a link and logs its person in; none if it is used, too old or was never given.
+/// Uses up a link, adds a login and returns its user. None if the link is used, expired or unknown.
 pub async fn log_in(
     conn: &mut Conn,
     link_hash: &str,
@@ -100,7 +100,7 @@ pub async fn login(conn: &mut Conn, login_hash: &str) -> Result<Option<Login>, Q
     }))
 }
 
-/// Puts a new login in the place of an old one. False if another request was first: then theirs is the new one.
+/// Replaces a login by a new one. False if another request replaced it first.
 pub async fn renew_login(
     conn: &mut Conn,
     old_hash: &str,
@@ -120,7 +120,7 @@ pub async fn renew_login(
     Ok(true)
 }
 
-/// Ends a login, and with it what it replaced: nothing older may open the door for a moment longer.
+/// Deletes a login and all replaced logins of its user, which would stay valid for a short time otherwise.
 pub async fn log_out(conn: &mut Conn, login_hash: &str) -> Result<(), QueryError> {
     sqlx::query::<Db>(
         "DELETE FROM logins WHERE login_hash = $1 OR (replaced_at IS NOT NULL AND user_id = \
@@ -132,8 +132,8 @@ pub async fn log_out(conn: &mut Conn, login_hash: &str) -> Result<(), QueryError
     Ok(())
 }
 
-/// Forgets what cannot open the door any more.
-pub async fn forget_logins(
+/// Deletes expired links and logins, and logins replaced before this time.
+pub async fn delete_expired_logins(
     conn: &mut Conn,
     now: DateTime<Utc>,
     replaced_before: DateTime<Utc>,
@@ -150,12 +150,12 @@ pub async fn forget_logins(
     Ok(links.rows_affected() + logins.rows_affected())
 }
 
-/// False if this person has as many as one may have.
+/// Adds an API token. False if the user has `max` tokens already.
 pub async fn add_api_token(
     conn: &mut Conn,
     token: &ApiToken,
     token_hash: &str,
-    most: i64,
+    max: i64,
 ) -> Result<bool, QueryError> {
     let done = sqlx::query::<Db>(
         "INSERT INTO api_tokens (token_id, token_hash, user_id, name, created_at) SELECT $1, $2, $3, $4, $5 \
@@ -164,9 +164,9 @@ pub async fn add_api_token(
     .bind(token.token_id.to_string())
     .bind(token_hash)
     .bind(&token.user_id.0)
-    .bind(rows::clean(&token.name))
+    .bind(rows::strip_nul(&token.name))
     .bind(token.created_at)
-    .bind(most)
+    .bind(max)
     .execute(conn)
     .await?;
     Ok(done.rows_affected() > 0)
@@ -180,7 +180,7 @@ pub async fn api_token(conn: &mut Conn, token_hash: &str) -> Result<Option<ApiTo
     Ok(row.as_ref().map(read_token).transpose()?)
 }
 
-/// Oldest first.
+/// The API tokens of a user, oldest first.
 pub async fn api_tokens(conn: &mut Conn, user: &UserId) -> Result<Vec<ApiToken>, QueryError> {
     let rows = sqlx::query::<Db>("SELECT * FROM api_tokens WHERE user_id = $1 ORDER BY created_at, token_id")
         .bind(&user.0)
@@ -191,7 +191,7 @@ pub async fn api_tokens(conn: &mut Conn, user: &UserId) -> Result<Vec<ApiToken>,
 
 fn read_token(row: &Row) -> Result<ApiToken, sqlx::Error> {
     Ok(ApiToken {
-        token_id: rows::parsed(row, "token_id")?,
+        token_id: rows::parse_column(row, "token_id")?,
         user_id: UserId(row.try_get("user_id")?),
         name: row.try_get("name")?,
         created_at: row.try_get("created_at")?,
@@ -199,7 +199,8 @@ fn read_token(row: &Row) -> Result<ApiToken, sqlx::Error> {
     })
 }
 
-pub async fn note_token_use(
+/// Stores when a token was last used.
+pub async fn record_token_use(
     conn: &mut Conn,
     token_id: TokenId,
     now: DateTime<Utc>,
@@ -212,7 +213,7 @@ pub async fn note_token_use(
     Ok(())
 }
 
-/// False if it is no token of this person's.
+/// Deletes an API token. False if it is not a token of this user.
 pub async fn revoke_api_token(conn: &mut Conn, user: &UserId, token_id: TokenId) -> Result<bool, QueryError> {
     let done = sqlx::query::<Db>("DELETE FROM api_tokens WHERE token_id = $1 AND user_id = $2")
         .bind(token_id.to_string())

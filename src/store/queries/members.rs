@@ -1,4 +1,4 @@
-//! Who takes part in a conversation, and so may see it.
+//! Members of conversations: the people who may see them.
 
 use super::{Conn, Db};
 use crate::{
@@ -8,14 +8,18 @@ use crate::{
 use chrono::Utc;
 use sqlx::Row as _;
 
-/// Whoever says something takes part.
-pub async fn add_member(conn: &mut Conn, place: &Conversation, user: &UserId) -> Result<(), QueryError> {
+/// Adds a member. A person who writes in a conversation becomes one.
+pub async fn add_member(
+    conn: &mut Conn,
+    conversation: &Conversation,
+    user: &UserId,
+) -> Result<(), QueryError> {
     sqlx::query::<Db>(
         "INSERT INTO members (interface_type, conversation_id, user_id, since) VALUES ($1, $2, $3, $4) \
          ON CONFLICT DO NOTHING",
     )
-    .bind(place.interface.as_str())
-    .bind(&place.id)
+    .bind(conversation.interface.as_str())
+    .bind(&conversation.id)
     .bind(&user.0)
     .bind(Utc::now())
     .execute(conn)
@@ -23,25 +27,33 @@ pub async fn add_member(conn: &mut Conn, place: &Conversation, user: &UserId) ->
     Ok(())
 }
 
-/// They left, or were made to: they see nothing of it any more.
-pub async fn remove_member(conn: &mut Conn, place: &Conversation, user: &UserId) -> Result<(), QueryError> {
+/// Removes a person who left or was removed. They cannot see the conversation any more.
+pub async fn remove_member(
+    conn: &mut Conn,
+    conversation: &Conversation,
+    user: &UserId,
+) -> Result<(), QueryError> {
     sqlx::query::<Db>(
         "DELETE FROM members WHERE interface_type = $1 AND conversation_id = $2 AND user_id = $3",
     )
-    .bind(place.interface.as_str())
-    .bind(&place.id)
+    .bind(conversation.interface.as_str())
+    .bind(&conversation.id)
     .bind(&user.0)
     .execute(conn)
     .await?;
     Ok(())
 }
 
-pub async fn is_member(conn: &mut Conn, place: &Conversation, user: &UserId) -> Result<bool, QueryError> {
+pub async fn is_member(
+    conn: &mut Conn,
+    conversation: &Conversation,
+    user: &UserId,
+) -> Result<bool, QueryError> {
     let row = sqlx::query::<Db>(
         "SELECT COUNT(*) AS n FROM members WHERE interface_type = $1 AND conversation_id = $2 AND user_id = $3",
     )
-    .bind(place.interface.as_str())
-    .bind(&place.id)
+    .bind(conversation.interface.as_str())
+    .bind(&conversation.id)
     .bind(&user.0)
     .fetch_one(conn)
     .await?;

@@ -1,4 +1,4 @@
-//! Who paired with the bot, and which strangers were told that it is private.
+//! The owner of the bot, and the strangers who were told that it is private.
 
 use super::{Conn, Db};
 use crate::{
@@ -17,7 +17,7 @@ pub async fn owners(conn: &mut Conn, interface: InterfaceType) -> Result<Vec<Use
     Ok(rows.iter().map(|row| row.try_get("user_id").map(UserId)).collect::<Result<_, _>>()?)
 }
 
-/// Makes this person the owner if there is none yet; says whether they are now.
+/// Makes this person the owner if there is none yet. False if there is one.
 pub async fn become_owner(
     conn: &mut Conn,
     interface: InterfaceType,
@@ -35,14 +35,14 @@ pub async fn become_owner(
     .execute(conn)
     .await;
     match done {
-        // Somebody else became it at this very moment.
+        // Another person became the owner at the same moment.
         Err(sqlx::Error::Database(e)) if e.is_unique_violation() => Ok(false),
         done => Ok(done?.rows_affected() > 0),
     }
 }
 
-/// True if this stranger was not told since `since`; then they count as told now.
-pub async fn should_tell_stranger(
+/// Claims the right to tell a stranger that the bot is private. False if they were told after `since`.
+pub async fn claim_stranger_notice(
     conn: &mut Conn,
     interface: InterfaceType,
     user: &UserId,

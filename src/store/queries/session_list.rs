@@ -1,30 +1,30 @@
-//! Lists of sessions: whose, and with what in them.
+//! Lists and searches sessions.
 
-use super::{Conn, Db, SAID, all_of, rows};
-use crate::store::{QueryError, SessionFilter, SessionList};
+use super::{Conn, Db, SESSIONS_BY_TEXT, full_text_query, rows};
+use crate::store::{QueryError, SessionFilter, SessionMatches};
 use sqlx::{QueryBuilder, Row as _};
 
-/// The sessions that fit, newest activity first, and how many there are.
+/// One page of the sessions that match, newest activity first, and how many match in all.
 pub async fn sessions(
     conn: &mut Conn,
     filter: &SessionFilter,
     limit: i64,
     offset: i64,
-) -> Result<SessionList, QueryError> {
+) -> Result<SessionMatches, QueryError> {
     let mut count = QueryBuilder::<Db>::new("SELECT COUNT(*) AS n FROM ");
-    narrow(&mut count, filter);
+    push_filter(&mut count, filter);
     let total: i64 = count.build().fetch_one(&mut *conn).await?.try_get("n")?;
     let mut list = QueryBuilder::<Db>::new("SELECT s.* FROM ");
-    narrow(&mut list, filter);
+    push_filter(&mut list, filter);
     list.push(" ORDER BY s.last_activity DESC, s.session_id LIMIT ").push_bind(limit);
     list.push(" OFFSET ").push_bind(offset);
     let found = list.build().fetch_all(conn).await?;
-    Ok(SessionList { sessions: found.iter().map(rows::session).collect::<Result<_, _>>()?, total })
+    Ok(SessionMatches { sessions: found.iter().map(rows::read_session).collect::<Result<_, _>>()?, total })
 }
 
-fn narrow(query: &mut QueryBuilder<Db>, filter: &SessionFilter) {
+fn push_filter(query: &mut QueryBuilder<Db>, filter: &SessionFilter) {
     match &filter.seen_by {
-        // The cross join makes SQLite begin with the few conversations of this person.
+        // The cross join makes SQLite start with the few conversations of this person.
         Some(user) => query
             .push("members b CROSS JOIN session_metadata s WHERE b.interface_type = s.interface_type ")
             .push("AND b.conversation_id = s.conversation_id AND b.user_id = ")
@@ -37,10 +37,18 @@ fn narrow(query: &mut QueryBuilder<Db>, filter: &SessionFilter) {
     for (kind, value) in [("tag", &filter.tag), ("ref", &filter.reference)] {
         let Some(value) = value else { continue };
         query.push(" AND s.session_id IN (SELECT l.session_id FROM message_labels l WHERE l.kind = ");
-        query.push_bind(kind).push(" AND l.value = ").push_bind(rows::clean(value).into_owned()).push(")");
+        query
+            .push_bind(kind)
+            .push(" AND l.value = ")
+            .push_bind(rows::strip_nul(value).into_owned())
+            .push(")");
     }
     if !filter.words.is_empty() {
-        query.push(" AND (s.session_id IN (").push(SAID).push_bind(all_of(&filter.words)).push(")) OR (true");
+        query
+            .push(" AND (s.session_id IN (")
+            .push(SESSIONS_BY_TEXT)
+            .push_bind(full_text_query(&filter.words))
+            .push(")) OR (true");
         for word in &filter.words {
             query.push(" AND LOWER(s.title) LIKE ").push_bind(format!("%{word}%"));
         }

@@ -1,6 +1,6 @@
-//! Sessions: the sittings of a conversation, each with a title, a count and a last activity.
+//! Sessions: the parts of a conversation, each with a title, a message count and a last activity.
 
-use super::{Conn, Db, alone, members, rows};
+use super::{Conn, Db, lock_name, members, rows};
 use crate::{
     domain::{Conversation, InterfaceType, NewMessage, Role, Session, SessionId, UserId},
     store::QueryError,
@@ -10,33 +10,33 @@ use sqlx::Row as _;
 
 const PREVIEW_CHARS: usize = 120;
 
-/// A session of the page: a conversation of its own, which its person takes part in.
-pub async fn open_session(
+/// Creates a session of the web, in a conversation of its own.
+pub async fn create_web_session(
     conn: &mut Conn,
     user: &UserId,
     title: Option<&str>,
 ) -> Result<Session, QueryError> {
     let (id, now) = (SessionId::new(), Utc::now());
-    let place = Conversation::new(InterfaceType::Web, id.to_string());
-    add_session(conn, id, &place, user, now).await?;
+    let conversation = Conversation::new(InterfaceType::Web, id.to_string());
+    add_session(conn, id, &conversation, user, now).await?;
     if let Some(title) = title {
         rename_session(conn, id, title).await?;
     }
     session(conn, id).await?.ok_or(QueryError::AlreadyDone)
 }
 
-/// Gives a session another title. False if there is none.
+/// Sets the title of a session. False if there is no such session.
 pub async fn rename_session(conn: &mut Conn, id: SessionId, title: &str) -> Result<bool, QueryError> {
     let done = sqlx::query::<Db>("UPDATE session_metadata SET title = $2 WHERE session_id = $1")
         .bind(id.to_string())
-        .bind(rows::clean(title))
+        .bind(rows::strip_nul(title))
         .execute(conn)
         .await?;
     Ok(done.rows_affected() > 0)
 }
 
-/// Something about the session's messages has changed.
-pub async fn touch_session(conn: &mut Conn, id: SessionId) -> Result<(), QueryError> {
+/// Increases the revision: a message of the session changed.
+pub async fn increase_revision(conn: &mut Conn, id: SessionId) -> Result<(), QueryError> {
     sqlx::query::<Db>("UPDATE session_metadata SET revision = revision + 1 WHERE session_id = $1")
         .bind(id.to_string())
         .execute(conn)
@@ -44,8 +44,12 @@ pub async fn touch_session(conn: &mut Conn, id: SessionId) -> Result<(), QueryEr
     Ok(())
 }
 
-/// Like `touch_session`, but only if it is still at this revision.
-pub async fn change_session(conn: &mut Conn, id: SessionId, revision: i64) -> Result<bool, QueryError> {
+/// Increases the revision if it is still this one. False if the session changed meanwhile.
+pub async fn increase_revision_from(
+    conn: &mut Conn,
+    id: SessionId,
+    revision: i64,
+) -> Result<bool, QueryError> {
     let done = sqlx::query::<Db>(
         "UPDATE session_metadata SET revision = revision + 1 WHERE session_id = $1 AND revision = $2",
     )
@@ -56,22 +60,22 @@ pub async fn change_session(conn: &mut Conn, id: SessionId, revision: i64) -> Re
     Ok(done.rows_affected() > 0)
 }
 
-/// Counts a session's messages anew. The title is given only to a session that has none.
-pub async fn recount_session(
+/// Computes count, preview and last activity again after the history was replaced. Sets the title if there is none.
+pub async fn refresh_session(
     conn: &mut Conn,
     id: SessionId,
     revision: i64,
     title: Option<&str>,
 ) -> Result<(), QueryError> {
     let text = id.to_string();
-    let said = sqlx::query::<Db>(
+    let texts = sqlx::query::<Db>(
         "SELECT content FROM message_history WHERE session_id = $1 AND role = 'user' ORDER BY internal_id",
     )
     .bind(&text)
     .fetch_all(&mut *conn)
     .await?;
-    let said: Vec<String> = said.iter().map(|row| row.try_get("content")).collect::<Result<_, _>>()?;
-    let preview = said.iter().map(|content| preview(content)).find(|preview| !preview.is_empty());
+    let texts: Vec<String> = texts.iter().map(|row| row.try_get("content")).collect::<Result<_, _>>()?;
+    let preview = texts.iter().map(|content| preview(content)).find(|preview| !preview.is_empty());
     sqlx::query::<Db>(
         "UPDATE session_metadata SET revision = $2, first_message_preview = $3, \
          title = CASE WHEN title = '' THEN $4 ELSE title END, \
@@ -84,33 +88,33 @@ pub async fn recount_session(
     .bind(&text)
     .bind(revision)
     .bind(preview.unwrap_or_default())
-    .bind(rows::clean(title.unwrap_or_default()))
+    .bind(rows::strip_nul(title.unwrap_or_default()))
     .execute(conn)
     .await?;
     Ok(())
 }
 
-/// What is shown of a message in a list.
+/// The start of a text as lists show it.
 fn preview(content: &str) -> String {
     content.lines().next().unwrap_or_default().chars().take(PREVIEW_CHARS).collect()
 }
 
-/// What `/new` does.
+/// Starts a new session, as `/new` does.
 pub async fn start_session(
     conn: &mut Conn,
-    place: &Conversation,
+    conversation: &Conversation,
     user: &UserId,
 ) -> Result<SessionId, QueryError> {
     let id = SessionId::new();
-    add_session(conn, id, place, user, Utc::now()).await?;
+    add_session(conn, id, conversation, user, Utc::now()).await?;
     Ok(id)
 }
 
-/// Whoever begins a session takes part in its conversation.
+/// Adds a session. Its user becomes a member of the conversation.
 async fn add_session(
     conn: &mut Conn,
     id: SessionId,
-    place: &Conversation,
+    conversation: &Conversation,
     user: &UserId,
     now: DateTime<Utc>,
 ) -> Result<(), QueryError> {
@@ -119,13 +123,13 @@ async fn add_session(
          VALUES ($1, $2, $3, $4, $5, $5)",
     )
     .bind(id.to_string())
-    .bind(place.interface.as_str())
-    .bind(&place.id)
+    .bind(conversation.interface.as_str())
+    .bind(&conversation.id)
     .bind(&user.0)
     .bind(now)
     .execute(&mut *conn)
     .await?;
-    members::add_member(conn, place, user).await
+    members::add_member(conn, conversation, user).await
 }
 
 pub async fn session(conn: &mut Conn, id: SessionId) -> Result<Option<Session>, QueryError> {
@@ -133,44 +137,47 @@ pub async fn session(conn: &mut Conn, id: SessionId) -> Result<Option<Session>, 
         .bind(id.to_string())
         .fetch_optional(conn)
         .await?;
-    Ok(row.as_ref().map(rows::session).transpose()?)
+    Ok(row.as_ref().map(rows::read_session).transpose()?)
 }
 
 /// The newest session of a conversation.
-pub async fn current_session(conn: &mut Conn, place: &Conversation) -> Result<Option<Session>, QueryError> {
+pub async fn current_session(
+    conn: &mut Conn,
+    conversation: &Conversation,
+) -> Result<Option<Session>, QueryError> {
     let row = sqlx::query::<Db>(
         "SELECT * FROM session_metadata WHERE interface_type = $1 AND conversation_id = $2 \
          ORDER BY created_at DESC LIMIT 1",
     )
-    .bind(place.interface.as_str())
-    .bind(&place.id)
+    .bind(conversation.interface.as_str())
+    .bind(&conversation.id)
     .fetch_optional(conn)
     .await?;
-    Ok(row.as_ref().map(rows::session).transpose()?)
+    Ok(row.as_ref().map(rows::read_session).transpose()?)
 }
 
-/// The newest session of a conversation, begun now if there is none.
+/// The newest session of a conversation. Starts one if there is none.
 pub async fn ensure_session(
     conn: &mut Conn,
-    place: &Conversation,
+    conversation: &Conversation,
     user: &UserId,
 ) -> Result<SessionId, QueryError> {
-    if let Some(session) = current_session(conn, place).await? {
+    if let Some(session) = current_session(conn, conversation).await? {
         return Ok(session.session_id);
     }
-    // Two people of a new group may write at once: look again when nobody else is beginning one.
-    alone(conn, &format!("begin a session in {place}")).await?;
-    match current_session(conn, place).await? {
+    // Two people of a new group may write at once: look again under a lock.
+    lock_name(conn, &format!("start a session in {conversation}")).await?;
+    match current_session(conn, conversation).await? {
         Some(session) => Ok(session.session_id),
-        None => start_session(conn, place, user).await,
+        None => start_session(conn, conversation, user).await,
     }
 }
 
-/// Counts people's and the agent's messages, not the tools': the number people would count in the chat. Any of them
-/// is a change.
+/// Updates the session for a new message. Tool calls and results change the revision, but not the count, the preview
+/// and the last activity.
 pub async fn count_message(conn: &mut Conn, message: &NewMessage) -> Result<(), QueryError> {
     if !message.is_chat_message() {
-        return touch_session(conn, message.session_id).await;
+        return increase_revision(conn, message.session_id).await;
     }
     let preview: String = match message.role {
         Role::User => preview(&message.content),
@@ -184,14 +191,14 @@ pub async fn count_message(conn: &mut Conn, message: &NewMessage) -> Result<(), 
     )
     .bind(message.session_id.to_string())
     .bind(message.timestamp)
-    .bind(rows::clean(&preview))
+    .bind(rows::strip_nul(&preview))
     .execute(conn)
     .await?;
     Ok(())
 }
 
 /// Replaces the title `from`. False if the session has another title meanwhile.
-pub async fn retitle_session(
+pub async fn replace_title(
     conn: &mut Conn,
     id: SessionId,
     from: Option<&str>,
@@ -200,8 +207,8 @@ pub async fn retitle_session(
     let done =
         sqlx::query::<Db>("UPDATE session_metadata SET title = $3 WHERE session_id = $1 AND title = $2")
             .bind(id.to_string())
-            .bind(rows::clean(from.unwrap_or_default()))
-            .bind(rows::clean(to))
+            .bind(rows::strip_nul(from.unwrap_or_default()))
+            .bind(rows::strip_nul(to))
             .execute(conn)
             .await?;
     Ok(done.rows_affected() > 0)

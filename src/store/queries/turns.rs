@@ -1,17 +1,29 @@
-//! Turns: filed with the messages they answer, claimed one per conversation, finished with their sends.
+//! Turns: one request and all work on it. At most one turn of a conversation runs at a time, oldest first.
+//!
+//! | from → to | verb | when |
+//! | --- | --- | --- |
+//! | (none) → `pending` | `file` | the messages of a request are stored (`filing.rs`) |
+//! | `pending` → `running` | `claim_turn` | a worker takes it; `attempts` counts up |
+//! | `running` → `done`, `failed` | `finish_turn` | the last message and the planned sends are stored with it |
+//! | `pending`, `running` → `cancelled` | `cancel_turns` | a person cancels |
+//! | `running` → `pending` | `requeue_running_turns` | at start-up: a crash interrupted it, and it continues after its last stored step |
+//! | `running` → `pending` | `requeue_turns_except` | after an outage: it was claimed, but the answer to the claim was lost |
+//!
+//! `done`, `failed` and `cancelled` are final. A turn that is no longer `running` cannot be finished. Deleting a session
+//! deletes its turns.
 
 use super::{
-    CLAIM, Conn, Db, history, outbox,
+    Conn, Db, SKIP_LOCKED, history, outbox,
     rows::{self, TURN},
 };
 use crate::{
     domain::{Conversation, MessageId, Turn, TurnId, TurnState},
-    store::{Finish, Origin, QueryError},
+    store::{FinishedTurn, QueryError, SendOrigin},
 };
 use chrono::Utc;
 use sqlx::{AssertSqlSafe, QueryBuilder, Row as _};
 
-/// The oldest waiting turn whose conversation is free; it is running from now on.
+/// Claims the oldest pending turn whose conversation has no running turn.
 pub async fn claim_turn(conn: &mut Conn) -> Result<Option<Turn>, QueryError> {
     let sql = format!(
         "UPDATE turns SET state = 'running', attempts = attempts + 1, started_at = $1 WHERE turn_id = ( \
@@ -20,16 +32,16 @@ pub async fn claim_turn(conn: &mut Conn) -> Result<Option<Turn>, QueryError> {
              SELECT 1 FROM turns o WHERE o.state IN ('pending', 'running') \
              AND o.interface_type = p.interface_type AND o.conversation_id = p.conversation_id \
              AND (o.state = 'running' OR (o.created_at, o.turn_id) < (p.created_at, p.turn_id))) \
-           ORDER BY p.created_at, p.turn_id LIMIT 1 {CLAIM}) RETURNING turn_id"
+           ORDER BY p.created_at, p.turn_id LIMIT 1 {SKIP_LOCKED}) RETURNING turn_id"
     );
     let row = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(Utc::now()).fetch_optional(&mut *conn).await;
     let row = match row {
-        // Another instance just took a turn of this conversation.
+        // Another instance claimed a turn of this conversation at the same moment.
         Err(sqlx::Error::Database(e)) if e.is_unique_violation() => None,
         other => other?,
     };
     match row {
-        Some(row) => turn(conn, rows::parsed(&row, "turn_id")?).await,
+        Some(row) => turn(conn, rows::parse_column(&row, "turn_id")?).await,
         None => Ok(None),
     }
 }
@@ -37,11 +49,11 @@ pub async fn claim_turn(conn: &mut Conn) -> Result<Option<Turn>, QueryError> {
 pub async fn turn(conn: &mut Conn, id: TurnId) -> Result<Option<Turn>, QueryError> {
     let sql = format!("SELECT {TURN} FROM turns t WHERE t.turn_id = $1");
     let row = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(id.to_string()).fetch_optional(conn).await?;
-    Ok(row.as_ref().map(rows::turn).transpose()?)
+    Ok(row.as_ref().map(rows::read_turn).transpose()?)
 }
 
-/// The turn's last message and its planned sends. Refused if the turn was cancelled meanwhile.
-pub async fn finish_turn(conn: &mut Conn, finish: &Finish<'_>) -> Result<MessageId, QueryError> {
+/// Ends a turn and stores its last message and planned sends. Fails with `AlreadyDone` if it was cancelled meanwhile.
+pub async fn finish_turn(conn: &mut Conn, finish: &FinishedTurn<'_>) -> Result<MessageId, QueryError> {
     let done = sqlx::query::<Db>(
         "UPDATE turns SET state = $2, finished_at = $3 WHERE turn_id = $1 AND state = 'running'",
     )
@@ -57,7 +69,7 @@ pub async fn finish_turn(conn: &mut Conn, finish: &Finish<'_>) -> Result<Message
     outbox::queue(
         conn,
         &finish.turn.conversation,
-        Origin { turn: Some(finish.turn.turn_id), message: Some(id) },
+        SendOrigin { turn: Some(finish.turn.turn_id), message: Some(id) },
         finish.reply_to,
         finish.sends,
     )
@@ -65,30 +77,30 @@ pub async fn finish_turn(conn: &mut Conn, finish: &Finish<'_>) -> Result<Message
     Ok(id)
 }
 
-/// Ends everything that runs or waits in a conversation; returns what was ended.
-pub async fn cancel_turns(conn: &mut Conn, place: &Conversation) -> Result<Vec<TurnId>, QueryError> {
+/// Cancels all pending and running turns of a conversation and returns them.
+pub async fn cancel_turns(conn: &mut Conn, conversation: &Conversation) -> Result<Vec<TurnId>, QueryError> {
     let rows = sqlx::query::<Db>(
         "UPDATE turns SET state = $3, finished_at = $4 WHERE interface_type = $1 AND conversation_id = $2 \
          AND state IN ('pending', 'running') RETURNING turn_id",
     )
-    .bind(place.interface.as_str())
-    .bind(&place.id)
+    .bind(conversation.interface.as_str())
+    .bind(&conversation.id)
     .bind(TurnState::Cancelled.as_str())
     .bind(Utc::now())
     .fetch_all(conn)
     .await?;
-    Ok(rows.iter().map(|row| rows::parsed(row, "turn_id")).collect::<Result<_, _>>()?)
+    Ok(rows.iter().map(|row| rows::parse_column(row, "turn_id")).collect::<Result<_, _>>()?)
 }
 
-/// After a crash: what was running goes back to the queue and will go on from its stored steps.
-pub async fn recover_turns(conn: &mut Conn) -> Result<u64, QueryError> {
+/// At start-up, after a crash: makes running turns pending again. They continue after their last stored step.
+pub async fn requeue_running_turns(conn: &mut Conn) -> Result<u64, QueryError> {
     let done =
         sqlx::query::<Db>("UPDATE turns SET state = 'pending' WHERE state = 'running'").execute(conn).await?;
     Ok(done.rows_affected())
 }
 
-/// After the database was away: a turn that was claimed without our hearing of it goes back to the queue.
-pub async fn give_back_turns(conn: &mut Conn, running: &[TurnId]) -> Result<u64, QueryError> {
+/// After an outage of the database: makes running turns pending again, except those that this process runs.
+pub async fn requeue_turns_except(conn: &mut Conn, running: &[TurnId]) -> Result<u64, QueryError> {
     let mut query = QueryBuilder::<Db>::new("UPDATE turns SET state = 'pending' WHERE state = 'running'");
     if !running.is_empty() {
         query.push(" AND turn_id NOT IN (");
@@ -101,8 +113,8 @@ pub async fn give_back_turns(conn: &mut Conn, running: &[TurnId]) -> Result<u64,
     Ok(query.build().execute(conn).await?.rows_affected())
 }
 
-/// How many turns wait or run, for `doctor`.
-pub async fn open_turns(conn: &mut Conn) -> Result<i64, QueryError> {
+/// Counts the pending and running turns.
+pub async fn count_open_turns(conn: &mut Conn) -> Result<i64, QueryError> {
     let row = sqlx::query::<Db>("SELECT COUNT(*) AS n FROM turns WHERE state IN ('pending', 'running')")
         .fetch_one(conn)
         .await?;

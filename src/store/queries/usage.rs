@@ -1,20 +1,20 @@
-//! The ledger: what models took and cost, by day, place, person, agent and model.
+//! Usage of models: requests, tokens and cost by day, conversation, person, agent and model.
 
 use super::{Conn, Db, Row, rows};
 use crate::{
     domain::{Conversation, InterfaceType, UserId},
-    store::{QueryError, Spender, Spent, UsageNote, Used},
+    store::{DayCosts, ModelUsage, QueryError, RequestUsage, Spender},
 };
 use chrono::NaiveDate;
 use sqlx::{AssertSqlSafe, Row as _};
 
-/// What one model took on one day. Sums of PostgreSQL are of another type than what they add up.
-const USED: &str = "day, model, CAST(SUM(requests) AS BIGINT) AS requests, \
+/// The columns of `ModelUsage`. The casts are for PostgreSQL, whose sums have another type than their terms.
+const USAGE: &str = "day, model, CAST(SUM(requests) AS BIGINT) AS requests, \
      CAST(SUM(input_tokens) AS BIGINT) AS input_tokens, CAST(SUM(output_tokens) AS BIGINT) AS output_tokens, \
      CAST(SUM(cost_micros) AS BIGINT) AS cost_micros, CAST(SUM(unpriced) AS BIGINT) AS unpriced";
 
-/// Adds one request to its day.
-pub async fn note_usage(conn: &mut Conn, note: &UsageNote) -> Result<(), QueryError> {
+/// Adds one request to the usage of its day.
+pub async fn add_usage(conn: &mut Conn, request: &RequestUsage) -> Result<(), QueryError> {
     sqlx::query::<Db>(
         "INSERT INTO usage (day, interface_type, conversation_id, user_id, agent_id, provider, model, requests, \
          input_tokens, output_tokens, cost_micros, unpriced) VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, $9, $10, $11) \
@@ -23,24 +23,24 @@ pub async fn note_usage(conn: &mut Conn, note: &UsageNote) -> Result<(), QueryEr
          output_tokens = usage.output_tokens + excluded.output_tokens, \
          cost_micros = usage.cost_micros + excluded.cost_micros, unpriced = usage.unpriced + excluded.unpriced",
     )
-    .bind(note.day)
-    .bind(note.spender.conversation.interface.as_str())
-    .bind(&note.spender.conversation.id)
-    .bind(&note.spender.user_id.0)
-    .bind(&note.spender.agent_id)
-    .bind(&note.provider)
-    .bind(rows::clean(&note.model))
-    .bind(note.input_tokens)
-    .bind(note.output_tokens)
-    .bind(note.cost_micros.unwrap_or_default())
-    .bind(i64::from(note.cost_micros.is_none()))
+    .bind(request.day)
+    .bind(request.spender.conversation.interface.as_str())
+    .bind(&request.spender.conversation.id)
+    .bind(&request.spender.user_id.0)
+    .bind(&request.spender.agent_id)
+    .bind(&request.provider)
+    .bind(rows::strip_nul(&request.model))
+    .bind(request.input_tokens)
+    .bind(request.output_tokens)
+    .bind(request.cost_micros.unwrap_or_default())
+    .bind(i64::from(request.cost_micros.is_none()))
     .execute(conn)
     .await?;
     Ok(())
 }
 
-/// What this person, this chat and this agent have cost on a day.
-pub async fn spent(conn: &mut Conn, on: NaiveDate, spender: &Spender) -> Result<Spent, QueryError> {
+/// What this person, this conversation and this agent cost on a day.
+pub async fn costs_of_day(conn: &mut Conn, on: NaiveDate, spender: &Spender) -> Result<DayCosts, QueryError> {
     let row = sqlx::query::<Db>(
         "SELECT \
          CAST(COALESCE(SUM(CASE WHEN interface_type = $2 AND user_id = $4 THEN cost_micros END), 0) AS BIGINT) AS by_user, \
@@ -55,22 +55,22 @@ pub async fn spent(conn: &mut Conn, on: NaiveDate, spender: &Spender) -> Result<
     .bind(&spender.agent_id)
     .fetch_one(conn)
     .await?;
-    Ok(Spent {
+    Ok(DayCosts {
         by_user: row.try_get("by_user")?,
         by_chat: row.try_get("by_chat")?,
         by_agent: row.try_get("by_agent")?,
     })
 }
 
-/// What a person used, wherever they were, since a day.
-pub async fn usage_of(
+/// The usage of a person in all conversations since a day, by day and model.
+pub async fn usage_of_user(
     conn: &mut Conn,
     interface: InterfaceType,
     user: &UserId,
     since: NaiveDate,
-) -> Result<Vec<Used>, QueryError> {
+) -> Result<Vec<ModelUsage>, QueryError> {
     let sql = format!(
-        "SELECT {USED} FROM usage WHERE interface_type = $1 AND user_id = $2 AND day >= $3 \
+        "SELECT {USAGE} FROM usage WHERE interface_type = $1 AND user_id = $2 AND day >= $3 \
          GROUP BY day, model ORDER BY day, model"
     );
     let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
@@ -79,30 +79,30 @@ pub async fn usage_of(
         .bind(since)
         .fetch_all(conn)
         .await?;
-    Ok(rows.iter().map(used).collect::<Result<_, _>>()?)
+    Ok(rows.iter().map(read_usage).collect::<Result<_, _>>()?)
 }
 
-/// What all people of a chat used in it since a day.
-pub async fn usage_in(
+/// The usage of all people in a conversation since a day, by day and model.
+pub async fn usage_of_conversation(
     conn: &mut Conn,
-    place: &Conversation,
+    conversation: &Conversation,
     since: NaiveDate,
-) -> Result<Vec<Used>, QueryError> {
+) -> Result<Vec<ModelUsage>, QueryError> {
     let sql = format!(
-        "SELECT {USED} FROM usage WHERE interface_type = $1 AND conversation_id = $2 AND day >= $3 \
+        "SELECT {USAGE} FROM usage WHERE interface_type = $1 AND conversation_id = $2 AND day >= $3 \
          GROUP BY day, model ORDER BY day, model"
     );
     let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
-        .bind(place.interface.as_str())
-        .bind(&place.id)
+        .bind(conversation.interface.as_str())
+        .bind(&conversation.id)
         .bind(since)
         .fetch_all(conn)
         .await?;
-    Ok(rows.iter().map(used).collect::<Result<_, _>>()?)
+    Ok(rows.iter().map(read_usage).collect::<Result<_, _>>()?)
 }
 
-fn used(row: &Row) -> Result<Used, sqlx::Error> {
-    Ok(Used {
+fn read_usage(row: &Row) -> Result<ModelUsage, sqlx::Error> {
+    Ok(ModelUsage {
         day: row.try_get("day")?,
         model: row.try_get("model")?,
         requests: row.try_get("requests")?,

@@ -10,10 +10,10 @@ pub use complete::{Readiness, complete_at, readiness};
 pub use park_queue::ParkQueue;
 
 use super::Telegram;
-use crate::store::{Parked, StoreError};
+use crate::store::{BatchedUpdate, StoreError};
 
 /// Makes an inbox row wait for its batch. Returns once that is committed.
-pub async fn park(telegram: &Telegram, row: Parked) -> Result<(), StoreError> {
+pub async fn park(telegram: &Telegram, row: BatchedUpdate) -> Result<(), StoreError> {
     telegram.park_queue.park(&telegram.store, row).await?;
     telegram.batch_wake.notify_one();
     Ok(())

@@ -1,11 +1,11 @@
 //! Group commit for parked rows: a commit waits for the disk, so rows that are parked meanwhile share the next one.
 
-use crate::store::{Parked, Store, StoreError};
+use crate::store::{BatchedUpdate, Store, StoreError};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
 /// A row and the channel that tells its caller that it is committed.
-type QueuedRow = (Parked, oneshot::Sender<()>);
+type QueuedRow = (BatchedUpdate, oneshot::Sender<()>);
 
 /// Rows that wait for the next commit.
 #[derive(Default)]
@@ -17,7 +17,7 @@ pub struct ParkQueue {
 
 impl ParkQueue {
     /// Returns once the row is committed as waiting.
-    pub async fn park(&self, store: &Store, row: Parked) -> Result<(), StoreError> {
+    pub async fn park(&self, store: &Store, row: BatchedUpdate) -> Result<(), StoreError> {
         loop {
             let (done, mut committed) = oneshot::channel();
             self.queue().push((row.clone(), done));
@@ -28,12 +28,12 @@ impl ParkQueue {
                 Err(TryRecvError::Closed) => continue,
                 Err(TryRecvError::Empty) => {}
             }
-            let (rows, callers): (Vec<Parked>, Vec<_>) =
+            let (rows, callers): (Vec<BatchedUpdate>, Vec<_>) =
                 std::mem::take(&mut *self.queue()).into_iter().unzip();
-            if store.park_updates(&rows).await.is_err() {
+            if store.add_to_batches(&rows).await.is_err() {
                 // Another row may be the one that the database refuses, so each caller tries again with its own.
                 drop(callers);
-                return store.park_updates(&[row]).await;
+                return store.add_to_batches(&[row]).await;
             }
             for caller in callers {
                 // A caller that was dropped has its row parked all the same.
@@ -54,13 +54,13 @@ mod tests {
     use crate::store::NewUpdate;
     use futures::future::join_all;
 
-    async fn store_with_updates(folder: &std::path::Path) -> (Store, Vec<Parked>) {
+    async fn store_with_updates(folder: &std::path::Path) -> (Store, Vec<BatchedUpdate>) {
         let store = Store::open(&format!("sqlite://{}", folder.join("test.db").display())).await.unwrap();
         let updates: Vec<_> = (0..20)
             .map(|n| NewUpdate { key: n.to_string(), raw: "{}".into(), conversation_id: None })
             .collect();
         let rows = store.receive_updates(&updates).await.unwrap();
-        let parked = rows.iter().map(|row| Parked {
+        let parked = rows.iter().map(|row| BatchedUpdate {
             inbox_id: row.inbox_id,
             conversation_id: "1".into(),
             sender_id: "2".into(),

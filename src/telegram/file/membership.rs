@@ -3,7 +3,7 @@
 
 use crate::{
     domain::{Conversation, UserId},
-    store::{Parked, StoreError},
+    store::{BatchedUpdate, StoreError},
     telegram::{Telegram, batch},
 };
 use teloxide::types::{ChatMemberUpdated, Message, UpdateKind, User};
@@ -68,7 +68,7 @@ async fn note(telegram: &Telegram, inbox_id: i64, change: MembershipChange) -> R
     }
     // Filing a message makes its sender a member. So the row waits behind the messages, and the removal is repeated
     // when they are filed.
-    let row = Parked { inbox_id, conversation_id: conversation.id, sender_id: user.0, album_id: None };
+    let row = BatchedUpdate { inbox_id, conversation_id: conversation.id, sender_id: user.0, album_id: None };
     batch::park(telegram, row).await
 }
 

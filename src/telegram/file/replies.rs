@@ -6,7 +6,7 @@ use crate::{
     attachments::markers,
     domain::{Attachment, Conversation, Message, ReplyTo, Role},
     retry,
-    store::{FiledFile, FiledMessage, Filing, Found, StoreError, WantsTurn},
+    store::{FiledFile, FiledMessage, Filing, FoundMessage, StoreError, WantsTurn},
     telegram::{Telegram, parse::RepliedMessage},
 };
 use backon::BackoffBuilder as _;
@@ -55,7 +55,7 @@ pub async fn find_target(
     telegram: &Telegram,
     conversation: &Conversation,
     target: &RepliedMessage,
-) -> Result<Option<Found>, StoreError> {
+) -> Result<Option<FoundMessage>, StoreError> {
     for wait in retry::limited(LOOKUP_INTERVAL, 1.0, MAX_LOOKUPS).build() {
         let found = telegram.store.find_message(conversation, &target.message_id).await?;
         if found.is_some() || !target.from_bot {
@@ -77,7 +77,7 @@ async fn is_being_sent(
     target: &RepliedMessage,
 ) -> Result<bool, StoreError> {
     Ok(telegram.store.is_sending(conversation).await?
-        || telegram.store.draft_shown_as(conversation, &target.message_id).await?.is_some())
+        || telegram.store.find_draft(conversation, &target.message_id).await?.is_some())
 }
 
 /// The root of the thread of a running turn, if the target is the draft of that turn.
@@ -86,7 +86,7 @@ async fn root_of_draft(
     conversation: &Conversation,
     target: &RepliedMessage,
 ) -> Result<Option<Message>, StoreError> {
-    let Some(draft) = telegram.store.draft_shown_as(conversation, &target.message_id).await? else {
+    let Some(draft) = telegram.store.find_draft(conversation, &target.message_id).await? else {
         return Ok(None);
     };
     let Some(turn) = telegram.store.turn(draft.turn_id).await? else { return Ok(None) };

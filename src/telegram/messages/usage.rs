@@ -2,7 +2,7 @@
 
 use crate::{
     agent::budgets::{BudgetLeft, BudgetOwner, Micros, Models},
-    store::Used,
+    store::ModelUsage,
 };
 use chrono::NaiveDate;
 
@@ -10,9 +10,9 @@ use chrono::NaiveDate;
 pub struct Spending {
     pub today: NaiveDate,
     /// Of the person, in all conversations.
-    pub own: Vec<Used>,
+    pub own: Vec<ModelUsage>,
     /// Of all people in this chat. `None` in a private chat.
-    pub chat: Option<Vec<Used>>,
+    pub chat: Option<Vec<ModelUsage>>,
     pub left: Vec<BudgetLeft>,
     pub models: Models,
 }
@@ -42,7 +42,7 @@ pub fn usage(spending: &Spending) -> String {
 }
 
 /// One heading with the sums of today, of 30 days and of each model.
-fn section(who: &str, used: &[Used], today: NaiveDate) -> String {
+fn section(who: &str, used: &[ModelUsage], today: NaiveDate) -> String {
     let all = UsageSum::of(used.iter());
     let mut lines = vec![
         format!("**{who}**"),
@@ -92,7 +92,7 @@ struct UsageSum {
 }
 
 impl UsageSum {
-    fn of<'a>(used: impl Iterator<Item = &'a Used>) -> Self {
+    fn of<'a>(used: impl Iterator<Item = &'a ModelUsage>) -> Self {
         used.fold(Self::default(), |sum, used| Self {
             requests: sum.requests + used.requests,
             tokens: sum.tokens + used.input_tokens + used.output_tokens,
@@ -130,13 +130,13 @@ fn with_separators(number: i64) -> String {
 mod tests {
     use super::*;
 
-    fn used(day: u32, model: &str, requests: i64, cost_micros: i64, unpriced: i64) -> Used {
+    fn used(day: u32, model: &str, requests: i64, cost_micros: i64, unpriced: i64) -> ModelUsage {
         let day = NaiveDate::from_ymd_opt(2026, 9, day).unwrap();
         let (input_tokens, output_tokens) = (1000 * requests, 200 * requests);
-        Used { day, model: model.into(), requests, input_tokens, output_tokens, cost_micros, unpriced }
+        ModelUsage { day, model: model.into(), requests, input_tokens, output_tokens, cost_micros, unpriced }
     }
 
-    fn spending(own: Vec<Used>) -> Spending {
+    fn spending(own: Vec<ModelUsage>) -> Spending {
         let today = NaiveDate::from_ymd_opt(2026, 9, 10).unwrap();
         Spending { today, own, chat: None, left: Vec::new(), models: Models::Hosted }
     }

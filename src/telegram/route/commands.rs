@@ -139,7 +139,7 @@ async fn usage(
     let since = today - TimeDelta::days(USAGE_DAYS_BEFORE_TODAY);
     let chat = match is_private(conversation, user) {
         true => None,
-        false => Some(telegram.store.usage_in(conversation, since).await?),
+        false => Some(telegram.store.usage_of_conversation(conversation, since).await?),
     };
     let spender = Spender {
         conversation: conversation.clone(),
@@ -148,7 +148,7 @@ async fn usage(
     };
     Ok(messages::usage(&messages::Spending {
         today,
-        own: telegram.store.usage_of(conversation.interface, user, since).await?,
+        own: telegram.store.usage_of_user(conversation.interface, user, since).await?,
         chat,
         left: telegram.budgets.left(&spender).await?,
         models: telegram.budgets.rules().models,

@@ -1,7 +1,7 @@
 //! Handlers of messages and edits.
 
 use crate::{
-    store::{Parked, StoreError},
+    store::{BatchedUpdate, StoreError},
     telegram::{Telegram, batch, file, parse},
 };
 use teloxide::types::Message;
@@ -11,7 +11,7 @@ pub async fn park_message(telegram: &Telegram, inbox_id: i64, message: &Message)
     let Some(incoming) = parse::parse_message(message, &telegram.identity, &telegram.routes) else {
         return file::note_service_message(telegram, inbox_id, message).await;
     };
-    let row = Parked {
+    let row = BatchedUpdate {
         inbox_id,
         conversation_id: incoming.conversation.id,
         sender_id: incoming.sender.0,

@@ -32,7 +32,7 @@
 //!
 //! - While a row is `queued`: nothing. The next start delivers it.
 //! - Between the claim and the response: the request may have left. The next start turns `sending` into `unknown`
-//!   (`recover_sends`). The edit of a draft goes back to `queued` instead, because repeating an edit changes nothing.
+//!   (`mark_interrupted_sends`). The edit of a draft goes back to `queued` instead, because repeating an edit changes nothing.
 //! - After the response, before `sent` is committed: the same as above, so no message is ever sent twice.
 //! - A normal stop starts no new send and waits for those on their way, so it leaves no `unknown` row.
 //! - The database is away after the response: the commit is retried until it succeeds.

@@ -63,14 +63,14 @@ impl DeliveryOutcome {
 pub async fn record(telegram: &Telegram, row: &OutboxRow, request: SendRequest, outcome: DeliveryOutcome) {
     match outcome {
         DeliveryOutcome::Delivered(message_ids) => {
-            let done = while_unavailable("send_done", || telegram.store.send_done(row, &message_ids)).await;
-            log_store_error("send_done", done);
+            let done = while_unavailable("mark_sent", || telegram.store.mark_sent(row, &message_ids)).await;
+            log_store_error("mark_sent", done);
         }
         DeliveryOutcome::NotDelivered { retry_after, reason } => {
-            log_store_error("send_again", retry::schedule(telegram, row, retry_after, &reason).await);
+            log_store_error("requeue_send", retry::schedule(telegram, row, retry_after, &reason).await);
         }
         DeliveryOutcome::Refused(reason) => {
-            log_store_error("reshape_send", retry::send_fallback(telegram, row, request, &reason).await);
+            log_store_error("replace_send", retry::send_fallback(telegram, row, request, &reason).await);
         }
         DeliveryOutcome::Undeliverable(reason) => {
             warn!(op = "deliver", reason, "the chat is closed to the bot; giving up");
@@ -85,15 +85,17 @@ pub async fn record(telegram: &Telegram, row: &OutboxRow, request: SendRequest, 
 
 /// The row is certainly not delivered and never will be.
 pub async fn record_failure(telegram: &Telegram, row: &OutboxRow, reason: &str) {
-    let failed = while_unavailable("send_failed", || telegram.store.send_failed(row.outbox_id, reason));
-    log_store_error("send_failed", failed.await);
+    let failed =
+        while_unavailable("mark_send_failed", || telegram.store.mark_send_failed(row.outbox_id, reason));
+    log_store_error("mark_send_failed", failed.await);
 }
 
 /// The row may have been delivered.
 pub async fn record_unknown(telegram: &Telegram, outbox_id: i64, reason: &str) {
     warn!(op = "deliver", outbox_id, reason, "it is unknown whether this arrived; see `photothread doctor`");
-    let unknown = while_unavailable("send_unknown", || telegram.store.send_unknown(outbox_id, reason));
-    log_store_error("send_unknown", unknown.await);
+    let unknown =
+        while_unavailable("mark_send_unknown", || telegram.store.mark_send_unknown(outbox_id, reason));
+    log_store_error("mark_send_unknown", unknown.await);
 }
 
 /// The row stays `sending`; the next start makes it `unknown`.

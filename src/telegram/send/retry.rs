@@ -40,11 +40,14 @@ pub async fn schedule(
 ) -> Result<(), StoreError> {
     if row.attempts >= MAX_SEND_ATTEMPTS {
         error!(op = "deliver", reason, attempts = row.attempts, "too many attempts; giving up");
-        return while_unavailable("send_failed", || telegram.store.send_failed(row.outbox_id, reason)).await;
+        return while_unavailable("mark_send_failed", || {
+            telegram.store.mark_send_failed(row.outbox_id, reason)
+        })
+        .await;
     }
     info!(op = "deliver", reason, "not delivered; retrying in {wait:?}");
     let not_before = Utc::now() + TimeDelta::from_std(wait).unwrap_or(TimeDelta::minutes(5));
-    while_unavailable("send_again", || telegram.store.send_again(row.outbox_id, not_before, reason)).await
+    while_unavailable("requeue_send", || telegram.store.requeue_send(row.outbox_id, not_before, reason)).await
 }
 
 /// Queues a refused send in its fallback shape, or gives it up if there is none.
@@ -56,12 +59,15 @@ pub async fn send_fallback(
 ) -> Result<(), StoreError> {
     let Some(fallback) = request.fallback() else {
         error!(op = "deliver", reason, "refused, and no other shape is left; giving up");
-        return while_unavailable("send_failed", || telegram.store.send_failed(row.outbox_id, reason)).await;
+        return while_unavailable("mark_send_failed", || {
+            telegram.store.mark_send_failed(row.outbox_id, reason)
+        })
+        .await;
     };
     warn!(op = "deliver", reason, "refused; trying another shape");
     let planned = fallback.into_planned();
-    let reshape = || telegram.store.reshape_send(row.outbox_id, &planned, row.reply_to.as_deref(), reason);
-    while_unavailable("reshape_send", reshape).await
+    let reshape = || telegram.store.replace_send(row.outbox_id, &planned, row.reply_to.as_deref(), reason);
+    while_unavailable("replace_send", reshape).await
 }
 
 #[cfg(test)]

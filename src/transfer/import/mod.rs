@@ -19,7 +19,7 @@ use crate::{
     access::{Scope, Viewer},
     domain::{ReferenceTarget, Session, TurnId},
     rendering::Renderer,
-    store::{Change, Detail, Replacement},
+    store::{ChangeOutcome, Detail, Replacement},
 };
 use bytes::Bytes;
 use error::EntryErrors;
@@ -42,7 +42,7 @@ impl Importer<'_> {
     /// Creates a session from an exported zip or exported JSON. A failed import leaves nothing behind.
     pub async fn import_session(&self, export: Bytes) -> Result<Session, ImportError> {
         let store = &self.renderer.store;
-        let created = store.open_session(&self.viewer.user, None).await?;
+        let created = store.create_web_session(&self.viewer.user, None).await?;
         let imported = async {
             let found = self.viewer.session(store, created.session_id).await?;
             let (session, scope) = found.ok_or(ImportError::Missing)?;
@@ -73,10 +73,10 @@ impl Importer<'_> {
     ) -> Result<(), ImportError> {
         let replacement = self.prepare(session, scope, document).await?;
         match self.renderer.store.replace_history(&replacement).await? {
-            Change::Made => Ok(()),
-            Change::Missing => Err(ImportError::Missing),
-            Change::Stale => Err(ImportError::Stale),
-            Change::Busy => Err(ImportError::Busy),
+            ChangeOutcome::Changed => Ok(()),
+            ChangeOutcome::Missing => Err(ImportError::Missing),
+            ChangeOutcome::Stale => Err(ImportError::Stale),
+            ChangeOutcome::Busy => Err(ImportError::Busy),
         }
     }
 
@@ -133,7 +133,7 @@ impl Importer<'_> {
             }
         }
         let turns: Vec<TurnId> = turns.into_iter().collect();
-        let elsewhere = self.renderer.store.turns_elsewhere(session.session_id, &turns).await?;
+        let elsewhere = self.renderer.store.turns_of_other_sessions(session.session_id, &turns).await?;
         Ok(elsewhere.into_iter().map(|turn| (turn, TurnId::new())).collect())
     }
 }

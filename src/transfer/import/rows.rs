@@ -8,13 +8,18 @@ use super::{
 use crate::{
     access::Viewer,
     domain::{Message, NewMessage, ReplyTo, Role, Session, ToolCall},
-    store::NewRow,
+    store::{ReplacementRow, RowContent},
     transfer::json::EntryRole,
 };
 use chrono::Utc;
 use serde_json::{Map, Value, json};
 
-pub fn build(plan: &HistoryPlan<'_>, ids: &NewIds, session: &Session, viewer: &Viewer) -> Vec<NewRow> {
+pub fn build(
+    plan: &HistoryPlan<'_>,
+    ids: &NewIds,
+    session: &Session,
+    viewer: &Viewer,
+) -> Vec<ReplacementRow> {
     let stored: Vec<_> = plan.rows.iter().map(|row| row.stored.map(|row| row.internal_id)).collect();
     let mut rows = Vec::new();
     for (index, row) in plan.rows.iter().enumerate() {
@@ -22,10 +27,13 @@ pub fn build(plan: &HistoryPlan<'_>, ids: &NewIds, session: &Session, viewer: &V
         if let Some(reply) = &mut message.reply {
             reply.message = row.reply_to.and_then(|target| stored[target]);
         }
-        let unchanged = row.stored.is_some_and(|row| row.body == message);
-        rows.push(NewRow {
-            kept: stored[index],
-            message: (!unchanged).then_some(message),
+        let content = match row.stored {
+            Some(row) if row.body == message => RowContent::Kept(row.internal_id),
+            Some(row) => RowContent::Rewritten(row.internal_id, message),
+            None => RowContent::New(message),
+        };
+        rows.push(ReplacementRow {
+            content,
             thread_root: (row.root != index).then_some(row.root),
             reply_to: row.reply_to,
         });

@@ -7,7 +7,7 @@ use crate::{
         MessageId, Reference, ReferenceTarget, Session,
         annotation::{self, FieldError},
     },
-    store::{Annotation, Change, Detail},
+    store::{ChangeOutcome, Detail, MessageAnnotation},
     transfer::json::{HistoryEntry, ReferenceJson, entries_of},
     web::{
         Site,
@@ -116,11 +116,11 @@ pub async fn annotate(
         check_targets(&site, &session, refs).await?;
     }
     let annotation =
-        Annotation { session: session.session_id, revision: session.revision, message, refs, tags };
+        MessageAnnotation { session: session.session_id, revision: session.revision, message, refs, tags };
     match site.store.annotate_message(&annotation).await? {
-        Change::Made => {}
-        Change::Missing => return Err(no_message()),
-        Change::Stale | Change::Busy => return Err(stale_history()),
+        ChangeOutcome::Changed => {}
+        ChangeOutcome::Missing => return Err(no_message()),
+        ChangeOutcome::Stale | ChangeOutcome::Busy => return Err(stale_history()),
     }
     site.turns.changed(&session.conversation);
     let Some(stored) = site.store.message(message).await? else { return Err(no_message()) };

@@ -71,7 +71,7 @@ pub async fn watch(
     let header = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.trim().parse().ok());
     let last = match header.or(query.last_event_id) {
         Some(id) => MessageId(id),
-        None => site.store.last_message(session.session_id).await?.unwrap_or(MessageId(0)),
+        None => site.store.last_message_id(session.session_id).await?.unwrap_or(MessageId(0)),
     };
     let (out, mut events) = mpsc::channel(64);
     let session_id = session.session_id;

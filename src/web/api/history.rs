@@ -96,7 +96,7 @@ pub async fn load_history(
     if query.limit.is_some_and(|limit| !(1..=1000).contains(&limit)) {
         return Err(Problem::bad("limit must be between 1 and 1000."));
     }
-    let detail = if query.include_tools { Detail::WithTools } else { Detail::Said };
+    let detail = if query.include_tools { Detail::WithTools } else { Detail::WithoutTools };
     let before = query.before.map(MessageId);
     let messages = site.store.messages_of_session(session.session_id, before, query.limit, detail).await?;
     let full = query.limit.is_some_and(|limit| messages.len() as i64 >= limit);

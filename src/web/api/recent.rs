@@ -81,7 +81,7 @@ pub async fn list(
     State(site): State<Arc<Site>>,
     Query(query): Query<RecentQuery>,
 ) -> Result<axum::Json<RecentHistory>, Problem> {
-    let detail = if query.include_tools { Detail::WithTools } else { Detail::Said };
+    let detail = if query.include_tools { Detail::WithTools } else { Detail::WithoutTools };
     check("limit", query.limit, CONVERSATIONS)?;
     check("per_conversation", query.per_conversation, MESSAGES)?;
     let filter = RecentFilter {

@@ -163,7 +163,7 @@ pub async fn create(
 ) -> Result<(StatusCode, axum::Json<SessionResult>), Problem> {
     let title = new.title.filter(|title| !title.trim().is_empty());
     let title = title.as_deref().map(valid_title).transpose()?;
-    let session = site.store.open_session(&viewer.user, title.as_deref()).await?;
+    let session = site.store.create_web_session(&viewer.user, title.as_deref()).await?;
     Ok((StatusCode::CREATED, SessionResult::of(session)))
 }
 

@@ -30,7 +30,7 @@ pub async fn post_first_message(
     if message.is_empty() {
         return Ok(Redirect::to("/new"));
     }
-    let session = site.store.open_session(&viewer.user, None).await?;
+    let session = site.store.create_web_session(&viewer.user, None).await?;
     submit_and_wait(&site, &viewer, session.session_id, message).await
 }
 

@@ -150,7 +150,7 @@ impl MessageWindow {
 
     async fn load_carriers(&mut self, store: &Store, session: &Session) -> Result<(), StoreError> {
         let ids: Vec<AttachmentId> = self.files.keys().copied().collect();
-        let found = store.carriers(session.session_id, &ids).await?;
+        let found = store.carrying_messages(session.session_id, &ids).await?;
         self.carriers = found.into_iter().map(|(file, message)| (file, message.0)).collect();
         Ok(())
     }

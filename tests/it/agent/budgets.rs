@@ -8,7 +8,7 @@ use crate::harness::{
 use chrono::{TimeDelta, Utc};
 use photothread::{
     domain::{Conversation, Role, TurnState, UserId},
-    store::{Spender, UsageNote},
+    store::{RequestUsage, Spender},
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -167,7 +167,7 @@ async fn a_new_day_starts_with_the_whole_budget() {
         user_id: UserId("1001".into()),
         agent_id: "photothread".into(),
     };
-    let yesterday = UsageNote {
+    let yesterday = RequestUsage {
         day: Utc::now().date_naive() - TimeDelta::days(1),
         spender,
         provider: "openai".into(),
@@ -176,7 +176,7 @@ async fn a_new_day_starts_with_the_whole_budget() {
         output_tokens: 0,
         cost_micros: Some(250_000),
     };
-    stage.settings.store().await.note_usage(&yesterday).await.unwrap();
+    stage.settings.store().await.add_usage(&yesterday).await.unwrap();
     assert_eq!(answer_to(&stage.ann, "good morning").await, "Done.");
     let usage = usage_of(&stage.ann).await;
     assert!(usage.contains("Today: 1 request, 120 tokens, about $0.000065"), "{usage}");

@@ -235,7 +235,7 @@ async fn a_draft_edit_with_a_lost_response_is_repeated() {
     stage.settings.until_settled(&stage.world).await;
     assert_eq!(stage.world.texts_of(&draft), ["A pelican …", "A pelican on a pier."]);
     let (store, rows) = stage.at_rest().await;
-    assert_eq!(store.troubled_sends(10).await.unwrap(), []);
+    assert_eq!(store.undelivered_sends(10).await.unwrap(), []);
     assert_eq!(rows[1].interface_message_id, Some(draft.message_id.to_string()));
 }
 
@@ -253,7 +253,7 @@ async fn a_draft_with_an_unknown_outcome_is_not_sent_again() {
     stage.settings.until_settled(&stage.world).await;
     assert_eq!((stage.world.calls("sendMessage"), stage.world.calls("editMessageText")), (2, 0));
     let (store, _) = stage.at_rest().await;
-    let troubled = store.troubled_sends(10).await.unwrap();
+    let troubled = store.undelivered_sends(10).await.unwrap();
     assert_eq!(troubled.iter().map(|send| send.state.as_str()).collect::<Vec<_>>(), ["unknown"]);
 }
 
@@ -269,5 +269,5 @@ async fn a_draft_that_was_not_sent_is_retried() {
     last.open();
     stage.world.wait_for_text(&draft, "A pelican on a pier.").await;
     let (store, _) = stage.at_rest().await;
-    assert_eq!(store.troubled_sends(10).await.unwrap(), []);
+    assert_eq!(store.undelivered_sends(10).await.unwrap(), []);
 }

@@ -98,7 +98,7 @@ async fn a_title_given_by_a_person_is_kept() {
     stage.ann.next_message().await;
     title.reached().await;
     let session = becomes(&store, &stage.ann, "good morning").await;
-    assert!(store.retitle_session(session.session_id, Some("good morning"), "Mine").await.unwrap());
+    assert!(store.replace_title(session.session_id, Some("good morning"), "Mine").await.unwrap());
     title.open();
     // The title of the second conversation is requested after the answer in the first.
     stage.ann.says("/new").await;

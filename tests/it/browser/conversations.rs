@@ -69,7 +69,7 @@ async fn the_page_leaves_a_conversation_deleted_in_another_tab() {
 async fn older_messages_load_on_scroll_without_jumps() {
     let desk = Desk::sit_down().await;
     let store = desk.settings.store().await;
-    let session = store.open_session(&UserId("local".into()), Some("Long")).await.unwrap();
+    let session = store.create_web_session(&UserId("local".into()), Some("Long")).await.unwrap();
     for number in 1..=150 {
         let message = NewMessage::new(
             session.conversation.clone(),

@@ -86,6 +86,6 @@ async fn an_album_is_one_turn_and_a_reply_to_its_second_photo_edits_that_photo()
     );
     ann.has_nothing_more();
     let store = settings.store().await;
-    assert_eq!(store.troubled_sends(10).await.unwrap(), []);
+    assert_eq!(store.undelivered_sends(10).await.unwrap(), []);
     bot.stop().await;
 }

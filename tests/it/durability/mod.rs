@@ -59,7 +59,7 @@ async fn at_rest(settings: &Settings) {
 }
 
 async fn troubled(store: &Store) -> Vec<(&'static str, String)> {
-    let sends = store.troubled_sends(100).await.unwrap();
+    let sends = store.undelivered_sends(100).await.unwrap();
     sends.into_iter().map(|send| (send.state.as_str(), send.error.unwrap_or_default())).collect()
 }
 

@@ -5,7 +5,7 @@ use super::*;
 use futures::future::join_all;
 use photothread::{
     domain::{Message, MessageId, Reference, ReferenceTarget, TurnId},
-    store::{Annotation, Change},
+    store::{ChangeOutcome, MessageAnnotation},
 };
 
 fn source(url: &str) -> Reference {
@@ -31,40 +31,40 @@ async fn message(store: &Store, id: MessageId) -> Message {
 
 on_both! {
     async fn a_note_is_made_on_the_newest_state_only_and_found_by_until_it_is_another(store: Store) {
-        let session = store.open_session(&ann(), None).await.unwrap();
+        let session = store.create_web_session(&ann(), None).await.unwrap();
         let (place, session) = (session.conversation, session.session_id);
         let id = store.add_message(&said(&place, session, "hi"), &[]).await.unwrap();
         let seen = revision(&store, session).await;
-        let note = Annotation {
+        let note = MessageAnnotation {
             session,
             revision: seen,
             message: id,
             refs: Some(vec![source("https://a.example")]),
             tags: Some(vec!["topic:cats".into()]),
         };
-        assert_eq!(store.annotate_message(&note).await.unwrap(), Change::Made);
+        assert_eq!(store.annotate_message(&note).await.unwrap(), ChangeOutcome::Changed);
         assert_eq!(revision(&store, session).await, seen + 1);
-        assert_eq!(store.annotate_message(&note).await.unwrap(), Change::Stale);
+        assert_eq!(store.annotate_message(&note).await.unwrap(), ChangeOutcome::Stale);
         let stored = message(&store, id).await;
         assert_eq!((stored.refs.clone(), stored.tags.clone()), (vec![source("https://a.example")], vec!["topic:cats".to_owned()]));
         assert_eq!((found(&store, Some("topic:cats"), None).await, found(&store, None, Some("https://a.example")).await), (1, 1));
 
-        let other = Annotation { revision: seen + 1, refs: None, tags: Some(vec!["b".into()]), ..note.clone() };
-        assert_eq!(store.annotate_message(&other).await.unwrap(), Change::Made);
+        let other = MessageAnnotation { revision: seen + 1, refs: None, tags: Some(vec!["b".into()]), ..note.clone() };
+        assert_eq!(store.annotate_message(&other).await.unwrap(), ChangeOutcome::Changed);
         assert_eq!((found(&store, Some("topic:cats"), None).await, found(&store, Some("b"), None).await), (0, 1));
         assert_eq!(message(&store, id).await.refs.len(), 1, "what is not named stays");
-        let cleared = Annotation { revision: seen + 2, refs: Some(Vec::new()), tags: None, ..note.clone() };
-        assert_eq!(store.annotate_message(&cleared).await.unwrap(), Change::Made);
+        let cleared = MessageAnnotation { revision: seen + 2, refs: Some(Vec::new()), tags: None, ..note.clone() };
+        assert_eq!(store.annotate_message(&cleared).await.unwrap(), ChangeOutcome::Changed);
         assert_eq!(found(&store, None, Some("https://a.example")).await, 0);
 
-        let elsewhere = store.open_session(&ann(), None).await.unwrap().session_id;
-        let wrong = Annotation { session: elsewhere, revision: 0, ..note.clone() };
-        assert_eq!(store.annotate_message(&wrong).await.unwrap(), Change::Missing);
+        let elsewhere = store.create_web_session(&ann(), None).await.unwrap().session_id;
+        let wrong = MessageAnnotation { session: elsewhere, revision: 0, ..note.clone() };
+        assert_eq!(store.annotate_message(&wrong).await.unwrap(), ChangeOutcome::Missing);
         assert_eq!(revision(&store, elsewhere).await, 0, "nothing was changed");
     }
 
     async fn of_many_who_saw_the_same_state_one_notes(store: Store) {
-        let session = store.open_session(&ann(), None).await.unwrap();
+        let session = store.create_web_session(&ann(), None).await.unwrap();
         let (place, session) = (session.conversation, session.session_id);
         let id = store.add_message(&said(&place, session, "hi"), &[]).await.unwrap();
         let seen = revision(&store, session).await;
@@ -72,17 +72,17 @@ on_both! {
             let store = store.clone();
             async move {
                 let tags = Some(vec![format!("by:{n}")]);
-                let note = Annotation { session, revision: seen, message: id, refs: None, tags };
+                let note = MessageAnnotation { session, revision: seen, message: id, refs: None, tags };
                 store.annotate_message(&note).await.unwrap()
             }
         });
-        let made = join_all(all).await.into_iter().filter(|change| *change == Change::Made).count();
+        let made = join_all(all).await.into_iter().filter(|change| *change == ChangeOutcome::Changed).count();
         assert_eq!((made, revision(&store, session).await), (1, seen + 1));
         assert_eq!(message(&store, id).await.tags.len(), 1);
     }
 
     async fn a_reference_to_a_file_goes_with_the_file(store: Store) {
-        let session = store.open_session(&ann(), None).await.unwrap();
+        let session = store.create_web_session(&ann(), None).await.unwrap();
         let (place, session) = (session.conversation, session.session_id);
         let photo = picture(&place);
         let url = ReferenceTarget::attachment_url(photo.attachment_id);
@@ -115,7 +115,7 @@ on_both! {
 
     async fn a_sessions_turns_are_those_its_messages_have(store: Store) {
         let place = page("x");
-        let (one, two) = (store.open_session(&ann(), None).await.unwrap(), store.open_session(&ann(), None).await.unwrap());
+        let (one, two) = (store.create_web_session(&ann(), None).await.unwrap(), store.create_web_session(&ann(), None).await.unwrap());
         let (here, there) = (TurnId::new(), TurnId::new());
         for (session, turn) in [(&one, here), (&one, here), (&two, there)] {
             let answer = NewMessage { turn_id: Some(turn), ..answered(&place, session.session_id, "") };
@@ -123,7 +123,7 @@ on_both! {
         }
         assert_eq!(store.turns_of_session(one.session_id).await.unwrap(), [here]);
         let asked = [here, there, TurnId::new()];
-        assert_eq!(store.turns_elsewhere(one.session_id, &asked).await.unwrap(), [there]);
-        assert_eq!(store.turns_elsewhere(one.session_id, &[]).await.unwrap(), []);
+        assert_eq!(store.turns_of_other_sessions(one.session_id, &asked).await.unwrap(), [there]);
+        assert_eq!(store.turns_of_other_sessions(one.session_id, &[]).await.unwrap(), []);
     }
 }

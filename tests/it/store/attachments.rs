@@ -29,8 +29,8 @@ on_both! {
             assert_eq!(store.attachment(&elsewhere, id).await.unwrap(), None);
             assert_eq!(store.attachments(&elsewhere, &[id]).await.unwrap(), []);
         }
-        assert_eq!(store.attachment_anywhere(id).await.unwrap(), Some(mine), "the sender may ask for any");
-        assert_eq!(store.attachment_anywhere(AttachmentId::new()).await.unwrap(), None);
+        assert_eq!(store.attachment_of_any_conversation(id).await.unwrap(), Some(mine), "the sender may ask for any");
+        assert_eq!(store.attachment_of_any_conversation(AttachmentId::new()).await.unwrap(), None);
     }
 
     async fn attachments_come_in_the_order_asked_for(store: Store) {
@@ -56,12 +56,12 @@ on_both! {
         let tool = store.add_message(&row(Role::Tool, &[between, sent]), &made).await.unwrap();
         let said = store.add_message(&row(Role::Assistant, &[sent]), &[]).await.unwrap();
         store.add_message(&row(Role::Assistant, &[sent]), &[]).await.unwrap();
-        let mut found = store.carriers(session, &[sent, between, unsaid, AttachmentId::new()]).await.unwrap();
+        let mut found = store.carrying_messages(session, &[sent, between, unsaid, AttachmentId::new()]).await.unwrap();
         found.sort_by_key(|(_, message)| *message);
         assert_eq!(found, [(between, tool), (sent, said)]);
         let another = store.start_session(&place, &ann()).await.unwrap();
-        assert_eq!(store.carriers(another, &[sent]).await.unwrap(), []);
-        assert_eq!(store.carriers(session, &[]).await.unwrap(), []);
+        assert_eq!(store.carrying_messages(another, &[sent]).await.unwrap(), []);
+        assert_eq!(store.carrying_messages(session, &[]).await.unwrap(), []);
     }
 
     async fn recent_attachments_are_the_conversations_own_newest_first(store: Store) {
@@ -106,11 +106,11 @@ on_both! {
     }
 
     async fn a_conversation_knows_how_much_it_keeps(store: Store) {
-        assert_eq!(store.bytes_kept(&chat(1)).await.unwrap(), 0);
+        assert_eq!(store.conversation_bytes(&chat(1)).await.unwrap(), 0);
         let big = Attachment { size: 5_000_000_000, ..picture(&chat(1)) };
         keep(&store, &chat(1), &[big, picture(&chat(1))]).await;
         keep(&store, &chat(2), &[picture(&chat(2))]).await;
-        assert_eq!(store.bytes_kept(&chat(1)).await.unwrap(), 5_000_001_000);
+        assert_eq!(store.conversation_bytes(&chat(1)).await.unwrap(), 5_000_001_000);
     }
 
     async fn what_a_tool_made_and_the_message_that_tells_of_it_come_together(store: Store) {
@@ -152,8 +152,8 @@ on_both! {
         let error = store.file(&filing(&place, vec![same_id])).await.unwrap_err();
         assert!(matches!(error, StoreError::Broken(_)), "{error}");
         assert_eq!(store.attachment(&uploads, upload.attachment_id).await.unwrap(), Some(upload.clone()));
-        assert_eq!(store.forget_uploads(now() + TimeDelta::seconds(1)).await.unwrap(), 1, "and are swept");
-        assert_eq!(store.attachment_anywhere(upload.attachment_id).await.unwrap(), None);
+        assert_eq!(store.delete_unused_uploads(now() + TimeDelta::seconds(1)).await.unwrap(), 1, "and are swept");
+        assert_eq!(store.attachment_of_any_conversation(upload.attachment_id).await.unwrap(), None);
     }
 
     async fn a_filing_whose_upload_is_gone_is_refused_as_a_whole(store: Store) {
@@ -175,20 +175,20 @@ on_both! {
     async fn uploads_are_deleted_when_no_message_used_them_in_time(store: Store) {
         let upload = picture(&page("uploads-100"));
         store.add_attachment(&upload).await.unwrap();
-        assert_eq!(store.forget_uploads(long_ago()).await.unwrap(), 0);
-        assert_eq!(store.forget_uploads(now() + TimeDelta::seconds(1)).await.unwrap(), 1);
-        assert_eq!(store.attachment_anywhere(upload.attachment_id).await.unwrap(), None);
+        assert_eq!(store.delete_unused_uploads(long_ago()).await.unwrap(), 0);
+        assert_eq!(store.delete_unused_uploads(now() + TimeDelta::seconds(1)).await.unwrap(), 1);
+        assert_eq!(store.attachment_of_any_conversation(upload.attachment_id).await.unwrap(), None);
     }
 
     async fn a_message_and_each_of_its_files_know_the_id_people_see_them_under(store: Store) {
         let place = chat(1);
         let filed = store.file(&filing(&place, vec![album_photo(&place, "7", "x")])).await.unwrap();
         let message = filed.messages[0];
-        assert_eq!(store.shown_as(message, None).await.unwrap().as_deref(), Some("7"));
-        assert_eq!(store.shown_as(message, Some(AttachmentId::new())).await.unwrap().as_deref(), Some("7"));
+        assert_eq!(store.interface_message_id(message, None).await.unwrap().as_deref(), Some("7"));
+        assert_eq!(store.interface_message_id(message, Some(AttachmentId::new())).await.unwrap().as_deref(), Some("7"));
         let photo = store.message(message).await.unwrap().unwrap().attachments[0];
-        assert_eq!(store.shown_as(message, Some(photo)).await.unwrap().as_deref(), Some("7"));
-        assert_eq!(store.shown_as(photothread::domain::MessageId(999), None).await.unwrap(), None);
+        assert_eq!(store.interface_message_id(message, Some(photo)).await.unwrap().as_deref(), Some("7"));
+        assert_eq!(store.interface_message_id(photothread::domain::MessageId(999), None).await.unwrap(), None);
     }
 
     async fn a_picture_that_was_deleted_while_it_was_made_leaves_no_bytes(store: Store) {
@@ -198,14 +198,14 @@ on_both! {
         let printed = Attachment { content: Content::stored("made/too/late", "ab"), ..promise.clone() };
         assert!(store.store_rendered_attachment(&printed).await.unwrap());
         assert!(store.store_rendered_attachment(&printed).await.unwrap(), "somebody else was first, which is fine");
-        assert_eq!(store.doomed_objects(9).await.unwrap(), []);
+        assert_eq!(store.objects_to_delete(9).await.unwrap(), []);
         let parents = [AttachmentId::new()];
         store.set_provenance(promise.attachment_id, &parents, promise.recipe()).await.unwrap();
         let found = store.attachment(&place, promise.attachment_id).await.unwrap().unwrap();
         assert_eq!((found.parents.as_slice(), found.recipe()), (parents.as_slice(), promise.recipe()));
         store.delete_attachment(promise.attachment_id).await.unwrap();
-        store.forget_doomed(&[promise.attachment_id]).await.unwrap();
+        store.unlist_objects(&[promise.attachment_id]).await.unwrap();
         assert!(!store.store_rendered_attachment(&printed).await.unwrap());
-        assert_eq!(store.doomed_objects(9).await.unwrap()[0].object_key, "made/too/late");
+        assert_eq!(store.objects_to_delete(9).await.unwrap()[0].object_key, "made/too/late");
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 use photothread::{
     domain::{MessageId, ToolCall},
-    store::{Finish, StoreError},
+    store::{FinishedTurn, StoreError},
 };
 
 fn file(place: &Conversation, key: &str) -> Attachment {
@@ -37,7 +37,7 @@ async fn a_cropped_photo(store: &Store, place: &Conversation, shown: &str, photo
     let sends = [album_send(&[cropped.attachment_id])];
     let state = photothread::domain::TurnState::Done;
     store
-        .finish_turn(&Finish { turn: &turn, state, message: &message, sends: &sends, reply_to: None })
+        .finish_turn(&FinishedTurn { turn: &turn, state, message: &message, sends: &sends, reply_to: None })
         .await
         .unwrap();
     session
@@ -45,7 +45,7 @@ async fn a_cropped_photo(store: &Store, place: &Conversation, shown: &str, photo
 
 async fn doomed_keys(store: &Store) -> Vec<String> {
     let mut keys: Vec<String> =
-        store.doomed_objects(100).await.unwrap().into_iter().map(|object| object.object_key).collect();
+        store.objects_to_delete(100).await.unwrap().into_iter().map(|object| object.object_key).collect();
     keys.sort();
     keys
 }
@@ -62,7 +62,7 @@ on_both! {
         assert_eq!(store.session(session).await.unwrap(), None);
         assert_eq!(store.messages_of_session(session, None, None, Detail::WithTools).await.unwrap(), []);
         assert_eq!(store.find_message(&place, "10").await.unwrap(), None);
-        assert_eq!(store.attachment_anywhere(photo.attachment_id).await.unwrap(), None);
+        assert_eq!(store.attachment_of_any_conversation(photo.attachment_id).await.unwrap(), None);
         assert_eq!(store.next_send(&place).await.unwrap(), None, "nothing of it is sent any more");
         let search = SessionFilter { words: vec!["crop".into()], ..SessionFilter::default() };
         assert_eq!(store.sessions(&search, 9, 0).await.unwrap().total, 0, "nor found");
@@ -105,9 +105,9 @@ on_both! {
         assert!(matches!(store.add_message(&late, &[]).await, Err(StoreError::Broken(_))));
         let message = answered(&place, turn.session_id, "late");
         let state = photothread::domain::TurnState::Done;
-        let end = Finish { turn: &turn, state, message: &message, sends: &[], reply_to: None };
+        let end = FinishedTurn { turn: &turn, state, message: &message, sends: &[], reply_to: None };
         assert!(matches!(store.finish_turn(&end).await, Err(StoreError::AlreadyDone)));
-        assert_eq!(store.open_turns().await.unwrap(), 0);
+        assert_eq!(store.count_open_turns().await.unwrap(), 0);
     }
 
     async fn one_file_can_go_alone_and_its_bytes_are_remembered_until_they_are_gone(store: Store) {
@@ -121,26 +121,26 @@ on_both! {
         store.delete_attachment(same.attachment_id).await.unwrap();
         assert!(!store.object_in_use("same").await.unwrap());
         assert_eq!(doomed_keys(&store).await, ["same", "same"]);
-        store.forget_doomed(&[one.attachment_id, same.attachment_id]).await.unwrap();
-        store.forget_doomed(&[]).await.unwrap();
+        store.unlist_objects(&[one.attachment_id, same.attachment_id]).await.unwrap();
+        store.unlist_objects(&[]).await.unwrap();
         assert_eq!(doomed_keys(&store).await, [""; 0]);
     }
 
     async fn only_what_was_filed_after_a_message_is_read_after_it(store: Store) {
         let place = page("x");
-        let session = store.open_session(&ann(), None).await.unwrap().session_id;
-        assert_eq!(store.last_message(session).await.unwrap(), None);
+        let session = store.create_web_session(&ann(), None).await.unwrap().session_id;
+        assert_eq!(store.last_message_id(session).await.unwrap(), None);
         let mut ids: Vec<MessageId> = Vec::new();
         for text in ["a", "b", "c"] {
             ids.push(store.add_message(&said(&place, session, text), &[]).await.unwrap());
         }
-        assert_eq!(store.last_message(session).await.unwrap(), ids.last().copied());
+        assert_eq!(store.last_message_id(session).await.unwrap(), ids.last().copied());
         let read = |messages: Vec<photothread::domain::Message>| {
             messages.iter().map(|message| message.content.clone()).collect::<Vec<_>>()
         };
         assert_eq!(read(store.messages_after(session, ids[0], 10).await.unwrap()), ["b", "c"]);
         assert_eq!(read(store.messages_after(session, ids[0], 1).await.unwrap()), ["b"]);
-        let page = store.messages_of_session(session, Some(ids[2]), Some(1), Detail::Said).await.unwrap();
+        let page = store.messages_of_session(session, Some(ids[2]), Some(1), Detail::WithoutTools).await.unwrap();
         assert_eq!(read(page), ["b"], "the newest of those before");
     }
 }

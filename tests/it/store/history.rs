@@ -89,7 +89,7 @@ on_both! {
 
         let since = now() - TimeDelta::hours(2);
         let filter =
-            RecentFilter { seen_by: None, since, conversations: 10, per_conversation: 2, detail: Detail::Said };
+            RecentFilter { seen_by: None, since, conversations: 10, per_conversation: 2, detail: Detail::WithoutTools };
         let read = async |filter: RecentFilter| {
             let grouped = store.recent_by_conversation(&filter).await.unwrap();
             let texts_of = |(place, messages): &(Conversation, Vec<Message>)| (place.clone(), texts(messages).join(" "));

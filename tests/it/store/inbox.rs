@@ -1,10 +1,10 @@
 //! Updates: kept once, closed once, grouped while they wait.
 
 use super::*;
-use photothread::store::{InboxRow, Parked, StoreError};
+use photothread::store::{BatchedUpdate, InboxRow, StoreError};
 
-fn parked(row: &InboxRow, place: &Conversation, sender: &str, album: Option<&str>) -> Parked {
-    Parked {
+fn parked(row: &InboxRow, place: &Conversation, sender: &str, album: Option<&str>) -> BatchedUpdate {
+    BatchedUpdate {
         inbox_id: row.inbox_id,
         conversation_id: place.id.clone(),
         sender_id: sender.into(),
@@ -60,7 +60,7 @@ on_both! {
     async fn waiting_updates_are_grouped_by_conversation_and_sender(store: Store) {
         let before = now();
         let rows = store.receive_updates(&["1", "2", "3", "4"].map(update)).await.unwrap();
-        store.park_updates(&[
+        store.add_to_batches(&[
             parked(&rows[0], &chat(1), "ann", Some("album")),
             parked(&rows[1], &chat(2), "ann", None),
             parked(&rows[2], &chat(1), "bob", None),
@@ -84,9 +84,9 @@ on_both! {
     async fn a_group_knows_that_more_may_come_until_every_update_of_its_chat_is_handled(store: Store) {
         let of = |key: &str, chat: &str| NewUpdate { conversation_id: Some(chat.into()), ..update(key) };
         let rows = store.receive_updates(&[of("1", "1"), of("2", "1"), of("3", "2")]).await.unwrap();
-        store.park_updates(&[parked(&rows[0], &chat(1), "ann", Some("album"))]).await.unwrap();
+        store.add_to_batches(&[parked(&rows[0], &chat(1), "ann", Some("album"))]).await.unwrap();
         assert!(store.waiting_groups().await.unwrap()[0].more_may_come);
-        store.park_updates(&[parked(&rows[1], &chat(1), "ann", Some("album"))]).await.unwrap();
+        store.add_to_batches(&[parked(&rows[1], &chat(1), "ann", Some("album"))]).await.unwrap();
         assert!(!store.waiting_groups().await.unwrap()[0].more_may_come);
     }
 
@@ -102,7 +102,7 @@ on_both! {
         let between = Utc::now();
         let last = store.receive_updates(&[update("2")]).await.unwrap().remove(0);
         let all = [parked(&first, &chat(1), "ann", None), parked(&last, &chat(1), "ann", None)];
-        store.park_updates(&all).await.unwrap();
+        store.add_to_batches(&all).await.unwrap();
         let group = store.waiting_groups().await.unwrap().remove(0);
         assert!(group.first_arrival <= between, "{group:?}");
         assert!(group.last_arrival >= between.trunc_subsecs(6), "{group:?}");
@@ -111,7 +111,7 @@ on_both! {
     async fn an_update_that_was_handled_is_not_parked_again(store: Store) {
         let row = store.receive_updates(&[update("1")]).await.unwrap().remove(0);
         store.close_update(row.inbox_id).await.unwrap();
-        store.park_updates(&[parked(&row, &chat(1), "ann", None)]).await.unwrap();
+        store.add_to_batches(&[parked(&row, &chat(1), "ann", None)]).await.unwrap();
         assert_eq!(store.waiting_groups().await.unwrap(), []);
     }
 
@@ -119,7 +119,7 @@ on_both! {
         let place = chat(1);
         store.file(&filing(&place, vec![album_photo(&place, "10", "album")])).await.unwrap();
         let rows = store.receive_updates(&["1", "2", "3"].map(update)).await.unwrap();
-        store.park_updates(&[
+        store.add_to_batches(&[
             parked(&rows[0], &place, "ann", Some("album")),
             parked(&rows[1], &place, "bob", Some("another")),
             parked(&rows[2], &chat(2), "ann", Some("album")),

@@ -29,21 +29,21 @@ on_both! {
     async fn a_key_is_made_once_and_kept(store: Store) {
         let all = (0..4).map(|n| {
             let store = store.clone();
-            async move { store.web_key("links", &format!("key {n}")).await.unwrap() }
+            async move { store.ensure_web_key("links", &format!("key {n}")).await.unwrap() }
         });
         let keys = futures::future::join_all(all).await;
         assert!(keys.iter().all(|key| *key == keys[0]), "whoever is first makes it: {keys:?}");
-        assert_eq!(store.web_key("links", "another").await.unwrap(), keys[0]);
-        assert_eq!(store.web_key("others", "another").await.unwrap(), "another");
+        assert_eq!(store.ensure_web_key("links", "another").await.unwrap(), keys[0]);
+        assert_eq!(store.ensure_web_key("others", "another").await.unwrap(), "another");
     }
 
     async fn a_link_logs_in_once_and_looking_at_it_does_not_use_it_up(store: Store) {
         store.add_login_link(&link("l1", 5)).await.unwrap();
         for _ in 0..2 {
-            assert!(store.login_link_is_open("l1", now()).await.unwrap());
+            assert!(store.login_link_is_valid("l1", now()).await.unwrap());
         }
         assert_eq!(store.log_in("l1", "c1", now(), month()).await.unwrap(), Some(ann()));
-        assert!(!store.login_link_is_open("l1", now()).await.unwrap());
+        assert!(!store.login_link_is_valid("l1", now()).await.unwrap());
         assert_eq!(store.log_in("l1", "c2", now(), month()).await.unwrap(), None);
         assert_eq!(store.login("c1").await.unwrap().unwrap().user_id, ann());
         assert_eq!(store.login("c2").await.unwrap(), None);
@@ -62,7 +62,7 @@ on_both! {
     async fn a_link_that_is_too_old_or_was_never_given_logs_nobody_in(store: Store) {
         store.add_login_link(&link("old", -1)).await.unwrap();
         for hash in ["old", "forged"] {
-            assert!(!store.login_link_is_open(hash, now()).await.unwrap());
+            assert!(!store.login_link_is_valid(hash, now()).await.unwrap());
             assert_eq!(store.log_in(hash, "c1", now(), month()).await.unwrap(), None);
         }
     }
@@ -98,7 +98,7 @@ on_both! {
         }
         store.renew_login("2", "2b", now() - TimeDelta::minutes(2), month()).await.unwrap();
         let a_minute_ago = now() - TimeDelta::minutes(1);
-        assert_eq!(store.forget_logins(now(), a_minute_ago).await.unwrap(), 3, "a link and two logins");
+        assert_eq!(store.delete_expired_logins(now(), a_minute_ago).await.unwrap(), 3, "a link and two logins");
         for (hash, kept) in [("1", false), ("2", false), ("2b", true), ("3", true)] {
             assert_eq!(store.login(hash).await.unwrap().is_some(), kept, "{hash}");
         }
@@ -112,7 +112,7 @@ on_both! {
         assert_eq!(store.api_token("h1").await.unwrap(), Some(first.clone()));
         assert_eq!(store.api_token("h3").await.unwrap(), None);
         let at = now();
-        store.note_token_use(first.token_id, at).await.unwrap();
+        store.record_token_use(first.token_id, at).await.unwrap();
         let used = ApiToken { last_used_at: Some(at), ..first.clone() };
         assert_eq!(store.api_tokens(&ann()).await.unwrap(), [used]);
         assert!(!store.revoke_api_token(&bob, first.token_id).await.unwrap(), "not Bob's");

@@ -33,7 +33,7 @@ on_both! {
         assert!(store.is_sending(&chat(1)).await.unwrap());
         assert!(!store.is_sending(&chat(2)).await.unwrap());
         assert_eq!(next_text(&store, &chat(2)).await.as_deref(), Some("c"), "chat 2 does not");
-        store.send_done(&a, &["10".into()]).await.unwrap();
+        store.mark_sent(&a, &["10".into()]).await.unwrap();
         assert_eq!(next_text(&store, &chat(1)).await.as_deref(), Some("b"));
     }
 
@@ -46,7 +46,7 @@ on_both! {
         assert_eq!(places, [chat(1), chat(2)]);
         assert_eq!(store.conversations_to_send(InterfaceType::Web).await.unwrap(), [page("1")]);
         let c = claim_next(&store, &chat(2)).await;
-        store.send_done(&c, &[]).await.unwrap();
+        store.mark_sent(&c, &[]).await.unwrap();
         assert_eq!(store.conversations_to_send(InterfaceType::Telegram).await.unwrap(), [chat(1)]);
     }
 
@@ -61,7 +61,7 @@ on_both! {
             let send = claim_next(&store, &chat(1)).await;
             assert_eq!((send.payload.clone(), send.reply_to.as_deref()), (json!({ "text": text }), reply_to));
             assert_eq!((send.turn_id, send.internal_id), (None, None));
-            store.send_done(&send, &["6".into()]).await.unwrap();
+            store.mark_sent(&send, &["6".into()]).await.unwrap();
         }
         assert_eq!(next(&store, &chat(1)).await, None, "not answered twice");
     }
@@ -70,13 +70,13 @@ on_both! {
         plan(&store, &chat(1), &["a", "b"]).await;
         let a = claim_next(&store, &chat(1)).await;
         let moment = now() + chrono::TimeDelta::seconds(30);
-        store.send_again(a.outbox_id, moment, "429: slow down").await.unwrap();
+        store.requeue_send(a.outbox_id, moment, "429: slow down").await.unwrap();
         let again = next(&store, &chat(1)).await.unwrap();
         assert_eq!((again.outbox_id, again.attempts, again.not_before), (a.outbox_id, 1, Some(moment)));
         assert_eq!(again.error.as_deref(), Some("429: slow down"));
         let again = claim_next(&store, &chat(1)).await;
-        store.send_done(&again, &["10".into()]).await.unwrap();
-        assert_eq!(store.troubled_sends(10).await.unwrap(), []);
+        store.mark_sent(&again, &["10".into()]).await.unwrap();
+        assert_eq!(store.undelivered_sends(10).await.unwrap(), []);
     }
 
     async fn a_send_takes_another_shape_in_its_place(store: Store) {
@@ -84,7 +84,7 @@ on_both! {
         let a = claim_next(&store, &chat(1)).await;
         let picture = AttachmentId::new();
         let plainer = PlannedSend { kind: SendKind::Document, ..album_send(&[picture]) };
-        store.reshape_send(a.outbox_id, &plainer, Some("7"), "400: can't parse").await.unwrap();
+        store.replace_send(a.outbox_id, &plainer, Some("7"), "400: can't parse").await.unwrap();
         let reshaped = next(&store, &chat(1)).await.unwrap();
         assert_eq!(reshaped.outbox_id, a.outbox_id);
         assert_eq!((reshaped.kind, reshaped.payload, reshaped.items), (plainer.kind, plainer.payload, 1));
@@ -95,27 +95,27 @@ on_both! {
     async fn a_send_of_unknown_or_hopeless_fate_is_shown_and_never_repeated(store: Store) {
         plan(&store, &chat(1), &["a", "b", "c"]).await;
         let a = claim_next(&store, &chat(1)).await;
-        store.send_unknown(a.outbox_id, "the connection died").await.unwrap();
+        store.mark_send_unknown(a.outbox_id, "the connection died").await.unwrap();
         let b = claim_next(&store, &chat(1)).await;
-        store.send_failed(b.outbox_id, "blocked by the user").await.unwrap();
+        store.mark_send_failed(b.outbox_id, "blocked by the user").await.unwrap();
         assert_eq!(next_text(&store, &chat(1)).await.as_deref(), Some("c"), "the rest goes on");
         assert!(!store.claim_send(a.outbox_id).await.unwrap());
         assert!(!store.claim_send(b.outbox_id).await.unwrap());
 
-        let troubled = store.troubled_sends(10).await.unwrap();
+        let troubled = store.undelivered_sends(10).await.unwrap();
         let seen: Vec<_> = troubled.iter().map(|s| (s.outbox_id, s.state, s.error.as_deref().unwrap())).collect();
         let failed = (b.outbox_id, SendState::Failed, "blocked by the user");
         assert_eq!(seen, [failed, (a.outbox_id, SendState::Unknown, "the connection died")], "newest first");
-        assert_eq!(store.troubled_sends(1).await.unwrap().len(), 1);
+        assert_eq!(store.undelivered_sends(1).await.unwrap().len(), 1);
     }
 
     async fn after_a_crash_what_was_on_the_wire_is_of_unknown_fate(store: Store) {
         plan(&store, &chat(1), &["a", "b"]).await;
         let a = claim_next(&store, &chat(1)).await;
-        assert_eq!(store.recover_sends().await.unwrap(), 1);
+        assert_eq!(store.mark_interrupted_sends().await.unwrap(), 1);
         assert_eq!(next_text(&store, &chat(1)).await.as_deref(), Some("b"));
-        let troubled = store.troubled_sends(10).await.unwrap();
+        let troubled = store.undelivered_sends(10).await.unwrap();
         assert_eq!((troubled.len(), troubled[0].outbox_id, troubled[0].state), (1, a.outbox_id, SendState::Unknown));
-        assert_eq!(store.recover_sends().await.unwrap(), 0, "what is only queued is safe");
+        assert_eq!(store.mark_interrupted_sends().await.unwrap(), 0, "what is only queued is safe");
     }
 }

@@ -31,19 +31,19 @@ on_both! {
 
     async fn a_stranger_is_told_once_within_the_window(store: Store) {
         let hour_ago = || Utc::now() - TimeDelta::hours(1);
-        assert!(store.should_tell_stranger(TELEGRAM, &ann(), hour_ago()).await.unwrap());
-        assert!(!store.should_tell_stranger(TELEGRAM, &ann(), hour_ago()).await.unwrap());
-        assert!(store.should_tell_stranger(TELEGRAM, &UserId("200".into()), hour_ago()).await.unwrap(), "each one");
+        assert!(store.claim_stranger_notice(TELEGRAM, &ann(), hour_ago()).await.unwrap());
+        assert!(!store.claim_stranger_notice(TELEGRAM, &ann(), hour_ago()).await.unwrap());
+        assert!(store.claim_stranger_notice(TELEGRAM, &UserId("200".into()), hour_ago()).await.unwrap(), "each one");
         let after_the_window = Utc::now() + TimeDelta::seconds(1);
-        assert!(store.should_tell_stranger(TELEGRAM, &ann(), after_the_window).await.unwrap());
+        assert!(store.claim_stranger_notice(TELEGRAM, &ann(), after_the_window).await.unwrap());
     }
 
     async fn a_stranger_can_become_the_owner_and_is_a_stranger_no_more(store: Store) {
-        store.should_tell_stranger(TELEGRAM, &ann(), long_ago()).await.unwrap();
+        store.claim_stranger_notice(TELEGRAM, &ann(), long_ago()).await.unwrap();
         assert_eq!(store.owners(TELEGRAM).await.unwrap(), []);
         assert!(store.become_owner(TELEGRAM, &ann()).await.unwrap());
         let later = Utc::now() + TimeDelta::hours(1);
-        assert!(!store.should_tell_stranger(TELEGRAM, &ann(), later).await.unwrap());
+        assert!(!store.claim_stranger_notice(TELEGRAM, &ann(), later).await.unwrap());
         assert_eq!(store.owners(TELEGRAM).await.unwrap(), [ann()]);
     }
 }

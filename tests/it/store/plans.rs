@@ -34,7 +34,7 @@ fn statements() -> Vec<String> {
     let store = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store");
     let shared =
         ["sqlite.rs", "queries/rows.rs"].map(|file| fs::read_to_string(store.join(file)).unwrap()).concat();
-    let placeholder = Regex::new(r"\{([A-Z]+)\}").unwrap();
+    let placeholder = Regex::new(r"\{([A-Z_]+)\}").unwrap();
     let verb = Regex::new("^(SELECT|UPDATE|INSERT|DELETE) ").unwrap();
     let mut all = Vec::new();
     for file in fs::read_dir(store.join("queries")).unwrap() {

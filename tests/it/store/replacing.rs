@@ -3,19 +3,19 @@
 use super::*;
 use photothread::{
     domain::{Message, MessageId, ReplyTo, ToolCall, TurnState},
-    store::{Change, Finish, NewRow, Replacement},
+    store::{ChangeOutcome, FinishedTurn, Replacement, ReplacementRow, RowContent},
 };
 
 /// A new row that begins a thread.
-fn new(message: NewMessage) -> NewRow {
-    NewRow { kept: None, message: Some(message), thread_root: None, reply_to: None }
+fn new(message: NewMessage) -> ReplacementRow {
+    ReplacementRow { content: RowContent::New(message), thread_root: None, reply_to: None }
 }
 
-fn as_it_is(row: &Message) -> NewRow {
-    NewRow { kept: Some(row.internal_id), message: None, thread_root: None, reply_to: None }
+fn as_it_is(row: &Message) -> ReplacementRow {
+    ReplacementRow { content: RowContent::Kept(row.internal_id), thread_root: None, reply_to: None }
 }
 
-async fn replacement(store: &Store, session: SessionId, rows: Vec<NewRow>) -> Replacement {
+async fn replacement(store: &Store, session: SessionId, rows: Vec<ReplacementRow>) -> Replacement {
     let revision = store.session(session).await.unwrap().unwrap().revision;
     Replacement { session, revision, title: None, files: Vec::new(), rows }
 }
@@ -31,7 +31,7 @@ async fn found(store: &Store, word: &str) -> i64 {
 
 async fn doomed(store: &Store) -> Vec<String> {
     let mut keys: Vec<String> =
-        store.doomed_objects(100).await.unwrap().into_iter().map(|object| object.object_key).collect();
+        store.objects_to_delete(100).await.unwrap().into_iter().map(|object| object.object_key).collect();
     keys.sort();
     keys
 }
@@ -63,12 +63,17 @@ async fn a_seen_answer(store: &Store, place: &Conversation) -> Vec<Message> {
     store.add_message(&result, std::slice::from_ref(&made)).await.unwrap();
     let message = NewMessage { attachments: vec![made.attachment_id], content: "Here.".into(), ..step };
     let sends = [album_send(&[made.attachment_id])];
-    let end =
-        Finish { turn: &turn, state: TurnState::Done, message: &message, sends: &sends, reply_to: None };
+    let end = FinishedTurn {
+        turn: &turn,
+        state: TurnState::Done,
+        message: &message,
+        sends: &sends,
+        reply_to: None,
+    };
     store.finish_turn(&end).await.unwrap();
     let send = store.next_send(place).await.unwrap().unwrap();
     store.claim_send(send.outbox_id).await.unwrap();
-    store.send_done(&send, &["11".into()]).await.unwrap();
+    store.mark_sent(&send, &["11".into()]).await.unwrap();
     history(store, turn.session_id).await
 }
 
@@ -86,7 +91,7 @@ on_both! {
         new.rows[1].thread_root = Some(0);
         new.rows[1].reply_to = Some(0);
         new.title = Some("Zebras".into());
-        assert_eq!(store.replace_history(&new).await.unwrap(), Change::Made);
+        assert_eq!(store.replace_history(&new).await.unwrap(), ChangeOutcome::Changed);
 
         let rows = history(&store, session).await;
         assert_eq!(rows.len(), 2);
@@ -101,7 +106,7 @@ on_both! {
         assert_eq!(store.turns_of_session(session).await.unwrap(), []);
 
         let none = replacement(&store, session, Vec::new()).await;
-        assert_eq!(store.replace_history(&none).await.unwrap(), Change::Made);
+        assert_eq!(store.replace_history(&none).await.unwrap(), ChangeOutcome::Changed);
         let empty = store.session(session).await.unwrap().unwrap();
         assert_eq!((empty.message_count, empty.first_message_preview.as_str(), empty.title.as_deref()), (0, "", Some("Zebras")));
     }
@@ -111,15 +116,15 @@ on_both! {
         let old = a_seen_answer(&store, &place).await;
         let session = old[0].session_id;
         let turn = old[1].turn_id.unwrap();
-        let mut rows: Vec<NewRow> = old.iter().map(as_it_is).collect();
+        let mut rows: Vec<ReplacementRow> = old.iter().map(as_it_is).collect();
         for row in &mut rows[1..] {
             row.thread_root = Some(0);
         }
         let better = NewMessage { content: "Here it is.".into(), tags: vec!["good".into()], ..old[3].body.clone() };
-        rows[3].message = Some(better);
+        rows[3].content = RowContent::Rewritten(old[3].internal_id, better);
         rows.push(new(said(&place, session, "and then?")));
         let replaced = replacement(&store, session, rows).await;
-        assert_eq!(store.replace_history(&replaced).await.unwrap(), Change::Made);
+        assert_eq!(store.replace_history(&replaced).await.unwrap(), ChangeOutcome::Changed);
         let now = history(&store, session).await;
         assert_eq!(now[..3], old[..3]);
         assert_eq!((now[3].internal_id, now[3].content.as_str(), now[3].tags.len()), (old[3].internal_id, "Here it is.", 1));
@@ -135,7 +140,7 @@ on_both! {
         let old = a_seen_answer(&store, &place).await;
         let session = old[0].session_id;
         let replaced = replacement(&store, session, vec![as_it_is(&old[3])]).await;
-        assert_eq!(store.replace_history(&replaced).await.unwrap(), Change::Made);
+        assert_eq!(store.replace_history(&replaced).await.unwrap(), ChangeOutcome::Changed);
         let now = history(&store, session).await;
         assert_eq!((now.len(), now[0].internal_id, now[0].thread_root_id), (1, old[3].internal_id, None));
         assert_eq!(doomed(&store).await, ["photo"], "the answer still carries what was made");
@@ -148,15 +153,15 @@ on_both! {
         let session = old[0].session_id;
         let mut stale = replacement(&store, session, Vec::new()).await;
         stale.revision -= 1;
-        assert_eq!(store.replace_history(&stale).await.unwrap(), Change::Stale);
+        assert_eq!(store.replace_history(&stale).await.unwrap(), ChangeOutcome::Stale);
         store.file(&filing(&place, vec![note("20", "wait")])).await.unwrap();
         let busy = replacement(&store, session, Vec::new()).await;
-        assert_eq!(store.replace_history(&busy).await.unwrap(), Change::Busy);
+        assert_eq!(store.replace_history(&busy).await.unwrap(), ChangeOutcome::Busy);
         store.claim_turn().await.unwrap().unwrap();
-        assert_eq!(store.replace_history(&busy).await.unwrap(), Change::Busy);
+        assert_eq!(store.replace_history(&busy).await.unwrap(), ChangeOutcome::Busy);
         assert_eq!(history(&store, session).await.len(), 5);
         let nowhere = Replacement { session: SessionId::new(), ..busy };
-        assert_eq!(store.replace_history(&nowhere).await.unwrap(), Change::Missing);
+        assert_eq!(store.replace_history(&nowhere).await.unwrap(), ChangeOutcome::Missing);
     }
 
     async fn a_replacement_that_cannot_be_leaves_everything_as_it_was(store: Store) {
@@ -171,7 +176,7 @@ on_both! {
     }
 
     async fn files_come_along_and_what_is_referred_to_stays(store: Store) {
-        let session = store.open_session(&ann(), None).await.unwrap();
+        let session = store.create_web_session(&ann(), None).await.unwrap();
         let (place, session) = (session.conversation, session.session_id);
         let (carried, referred) = (file(&place, "carried"), file(&place, "referred"));
         let url = photothread::domain::ReferenceTarget::attachment_url(referred.attachment_id);
@@ -179,14 +184,14 @@ on_both! {
         let message = NewMessage { attachments: vec![carried.attachment_id], refs, ..said(&place, session, "") };
         let mut first = replacement(&store, session, vec![new(message)]).await;
         first.files = vec![carried.clone(), referred.clone()];
-        assert_eq!(store.replace_history(&first).await.unwrap(), Change::Made);
+        assert_eq!(store.replace_history(&first).await.unwrap(), ChangeOutcome::Changed);
         let row = history(&store, session).await.remove(0);
         let kept = replacement(&store, session, vec![as_it_is(&row)]).await;
         store.replace_history(&kept).await.unwrap();
         assert_eq!(doomed(&store).await, [""; 0]);
         let bare = NewMessage { refs: Vec::new(), ..row.body.clone() };
         let mut without = replacement(&store, session, vec![as_it_is(&row)]).await;
-        without.rows[0].message = Some(bare);
+        without.rows[0].content = RowContent::Rewritten(row.internal_id, bare);
         store.replace_history(&without).await.unwrap();
         assert_eq!(doomed(&store).await, ["referred"], "nobody carries it, and nobody refers to it any more");
     }

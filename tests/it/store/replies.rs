@@ -3,10 +3,10 @@
 use super::*;
 use photothread::{
     domain::{MessageId, TurnState},
-    store::{Finish, Found},
+    store::{FinishedTurn, FoundMessage},
 };
 
-async fn found(store: &Store, place: &Conversation, shown_id: &str) -> Option<Found> {
+async fn found(store: &Store, place: &Conversation, shown_id: &str) -> Option<FoundMessage> {
     store.find_message(place, shown_id).await.unwrap()
 }
 
@@ -31,13 +31,18 @@ async fn bot_answers(
         ..answered(place, turn.session_id, "Here you are.")
     };
     let planned: Vec<_> = sends.iter().map(|(send, _)| send.clone()).collect();
-    let finish =
-        Finish { turn: &turn, state: TurnState::Done, message: &message, sends: &planned, reply_to: None };
+    let finish = FinishedTurn {
+        turn: &turn,
+        state: TurnState::Done,
+        message: &message,
+        sends: &planned,
+        reply_to: None,
+    };
     let id = store.finish_turn(&finish).await.unwrap();
     for (_, shown) in sends {
         let send = store.next_send(place).await.unwrap().unwrap();
         assert!(store.claim_send(send.outbox_id).await.unwrap());
-        store.send_done(&send, &shown.iter().map(|id| id.to_string()).collect::<Vec<_>>()).await.unwrap();
+        store.mark_sent(&send, &shown.iter().map(|id| id.to_string()).collect::<Vec<_>>()).await.unwrap();
     }
     id
 }
@@ -146,7 +151,7 @@ on_both! {
             store.file(&filing(&place, vec![album_photo(&place, "7", "x")])).await.unwrap();
         }
         for place in [chat(1), chat(2), page("1")] {
-            let Found { message, attachment } = found(&store, &place, "7").await.unwrap();
+            let FoundMessage { message, attachment } = found(&store, &place, "7").await.unwrap();
             assert_eq!((&message.conversation, Some(message.attachments[0])), (&place, attachment));
         }
     }

@@ -142,10 +142,10 @@ on_both! {
         store.answer_update(&[], &place, None, &[text_send("a\0b")]).await.unwrap();
         let send = store.next_send(&place).await.unwrap().unwrap();
         assert_eq!(send.payload, json!({ "text": "ab" }));
-        store.send_again(send.outbox_id, now(), "c\0d").await.unwrap();
-        store.reshape_send(send.outbox_id, &text_send("e\0f"), None, "g\0h").await.unwrap();
-        store.send_failed(send.outbox_id, "i\0j").await.unwrap();
-        let failed = store.troubled_sends(1).await.unwrap().remove(0);
+        store.requeue_send(send.outbox_id, now(), "c\0d").await.unwrap();
+        store.replace_send(send.outbox_id, &text_send("e\0f"), None, "g\0h").await.unwrap();
+        store.mark_send_failed(send.outbox_id, "i\0j").await.unwrap();
+        let failed = store.undelivered_sends(1).await.unwrap().remove(0);
         assert_eq!((failed.payload, failed.error.as_deref()), (json!({ "text": "ef" }), Some("ij")));
     }
 

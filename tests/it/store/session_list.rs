@@ -23,8 +23,8 @@ async fn found(store: &Store, filter: &SessionFilter) -> Vec<SessionId> {
 
 on_both! {
     async fn a_person_sees_the_conversations_they_take_part_in(store: Store) {
-        let own = store.open_session(&ann(), Some("mine")).await.unwrap();
-        let others = store.open_session(&bob(), Some("his")).await.unwrap();
+        let own = store.create_web_session(&ann(), Some("mine")).await.unwrap();
+        let others = store.create_web_session(&bob(), Some("his")).await.unwrap();
         let group = chat(-5);
         let shared = store.start_session(&group, &bob()).await.unwrap();
         assert_eq!((own.title.as_deref(), own.user_id), (Some("mine"), ann()));
@@ -43,8 +43,8 @@ on_both! {
 
     async fn sessions_are_found_by_what_was_said_tagged_and_referred_to(store: Store) {
         let place = page("x");
-        let cats = store.open_session(&ann(), None).await.unwrap().session_id;
-        let dogs = store.open_session(&ann(), Some("All about DOGS")).await.unwrap().session_id;
+        let cats = store.create_web_session(&ann(), None).await.unwrap().session_id;
+        let dogs = store.create_web_session(&ann(), Some("All about DOGS")).await.unwrap().session_id;
         let source = Reference { url: "https://example.org/cats".into(), ..Reference::default() };
         let message = NewMessage {
             tags: vec!["topic:cats".into()],
@@ -76,7 +76,7 @@ on_both! {
 
     async fn a_session_is_renamed_and_every_change_of_its_messages_is_a_revision(store: Store) {
         let place = page("x");
-        let id = store.open_session(&ann(), Some("old")).await.unwrap().session_id;
+        let id = store.create_web_session(&ann(), Some("old")).await.unwrap().session_id;
         assert!(store.rename_session(id, "new").await.unwrap());
         assert!(!store.rename_session(SessionId::new(), "new").await.unwrap());
         let before = store.session(id).await.unwrap().unwrap();

@@ -74,10 +74,10 @@ on_both! {
     async fn a_title_is_replaced_only_while_nobody_else_gave_another(store: Store) {
         let id = store.start_session(&chat(1), &ann()).await.unwrap();
         let other = store.start_session(&chat(2), &ann()).await.unwrap();
-        assert!(store.retitle_session(id, None, "make it brighter").await.unwrap());
-        assert!(!store.retitle_session(id, None, "too late").await.unwrap());
-        assert!(store.retitle_session(id, Some("make it brighter"), "A brighter cat").await.unwrap());
-        assert!(!store.retitle_session(id, Some("make it brighter"), "too late").await.unwrap());
+        assert!(store.replace_title(id, None, "make it brighter").await.unwrap());
+        assert!(!store.replace_title(id, None, "too late").await.unwrap());
+        assert!(store.replace_title(id, Some("make it brighter"), "A brighter cat").await.unwrap());
+        assert!(!store.replace_title(id, Some("make it brighter"), "too late").await.unwrap());
         assert_eq!(store.session(id).await.unwrap().unwrap().title.as_deref(), Some("A brighter cat"));
         assert_eq!(store.session(other).await.unwrap().unwrap().title, None);
         assert_eq!(store.session(SessionId::new()).await.unwrap(), None);

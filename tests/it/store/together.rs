@@ -39,7 +39,7 @@ on_both! {
             }
         });
         assert_eq!(join_all(all).await.into_iter().sum::<i32>(), 1);
-        assert_eq!(store.open_turns().await.unwrap(), 1);
+        assert_eq!(store.count_open_turns().await.unwrap(), 1);
     }
 
     async fn many_claimers_take_every_free_conversation_once_and_its_oldest_turn(store: Store) {

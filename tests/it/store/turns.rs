@@ -3,7 +3,7 @@
 use super::*;
 use photothread::{
     domain::{Turn, TurnId, TurnState},
-    store::{Filing, Finish, StoreError},
+    store::{Filing, FinishedTurn, StoreError},
 };
 
 async fn filed_turn(store: &Store, place: &Conversation, shown_id: &str) -> TurnId {
@@ -30,7 +30,7 @@ async fn finish(
 ) -> Result<(), StoreError> {
     let message = last_word(turn);
     store
-        .finish_turn(&Finish { turn, state: TurnState::Done, message: &message, sends, reply_to })
+        .finish_turn(&FinishedTurn { turn, state: TurnState::Done, message: &message, sends, reply_to })
         .await
         .map(drop)
 }
@@ -78,9 +78,9 @@ on_both! {
         assert!(matches!(store.file(&batch).await, Err(StoreError::AlreadyDone)));
         assert_eq!(store.unhandled_updates().await.unwrap(), [rows[0].clone()]);
         assert_eq!(store.find_message(&place, "1").await.unwrap(), None);
-        assert_eq!(store.bytes_kept(&place).await.unwrap(), 0);
+        assert_eq!(store.conversation_bytes(&place).await.unwrap(), 0);
         assert_eq!(newest_session(&store, &place).await, None);
-        assert_eq!(store.open_turns().await.unwrap(), 0);
+        assert_eq!(store.count_open_turns().await.unwrap(), 0);
     }
 
     async fn a_filing_that_breaks_halfway_leaves_nothing_behind(store: Store) {
@@ -93,7 +93,7 @@ on_both! {
         assert!(error.to_string().starts_with("file: "), "{error}");
         assert_eq!(store.unhandled_updates().await.unwrap(), [row], "to be tried again");
         assert_eq!(store.find_message(&place, "1").await.unwrap(), None);
-        assert_eq!(store.bytes_kept(&place).await.unwrap(), 0);
+        assert_eq!(store.conversation_bytes(&place).await.unwrap(), 0);
     }
 
     async fn a_reply_is_filed_in_the_thread_and_session_of_what_it_answers(store: Store) {
@@ -113,7 +113,7 @@ on_both! {
         let quiet = Filing { wants_turn: WantsTurn::No, ..filing(&chat(1), vec![note("1", "fyi")]) };
         let filed = store.file(&quiet).await.unwrap();
         assert_eq!((filed.turn, filed.messages.len()), (None, 1));
-        assert_eq!(store.open_turns().await.unwrap(), 0);
+        assert_eq!(store.count_open_turns().await.unwrap(), 0);
     }
 
     async fn a_late_album_photo_joins_the_pending_turn(store: Store) {
@@ -125,7 +125,7 @@ on_both! {
         assert_eq!(second.turn, first.turn);
         let turn = store.claim_turn().await.unwrap().unwrap();
         assert_eq!(turn.inputs, [first.messages[0], second.messages[0]]);
-        assert_eq!(store.open_turns().await.unwrap(), 1);
+        assert_eq!(store.count_open_turns().await.unwrap(), 1);
     }
 
     async fn a_photo_too_late_for_the_running_turn_starts_one_of_its_own(store: Store) {
@@ -145,7 +145,7 @@ on_both! {
         let other = store.file(&filing(&chat(1), vec![album_photo(&chat(1), "2", "y")])).await.unwrap();
         let elsewhere = store.file(&filing(&chat(2), vec![album_photo(&chat(2), "1", "x")])).await.unwrap();
         assert!(first.turn != other.turn && first.turn != elsewhere.turn);
-        assert_eq!(store.open_turns().await.unwrap(), 3);
+        assert_eq!(store.count_open_turns().await.unwrap(), 3);
     }
 
     async fn one_turn_runs_per_conversation_oldest_first_and_no_other_waits(store: Store) {
@@ -168,7 +168,7 @@ on_both! {
         let turn = store.claim_turn().await.unwrap().unwrap();
         let message = last_word(&turn);
         let sends = ["a", "b", "c"].map(text_send);
-        let end = Finish { turn: &turn, state: TurnState::Failed, message: &message, sends: &sends, reply_to: Some("1") };
+        let end = FinishedTurn { turn: &turn, state: TurnState::Failed, message: &message, sends: &sends, reply_to: Some("1") };
         let id = store.finish_turn(&end).await.unwrap();
         assert_eq!(store.turn(turn.turn_id).await.unwrap().unwrap().state, TurnState::Failed);
         assert_eq!(store.messages_of_turn(turn.turn_id).await.unwrap()[0].internal_id, id);
@@ -177,7 +177,7 @@ on_both! {
             assert_eq!((send.payload.clone(), send.reply_to.as_deref()), (json!({ "text": text }), reply_to));
             assert_eq!((send.turn_id, send.internal_id), (Some(turn.turn_id), Some(id)));
             assert!(store.claim_send(send.outbox_id).await.unwrap());
-            store.send_done(&send, &[format!("9{text}")]).await.unwrap();
+            store.mark_sent(&send, &[format!("9{text}")]).await.unwrap();
         }
         assert_eq!(store.next_send(&place).await.unwrap(), None);
     }
@@ -211,22 +211,22 @@ on_both! {
         let here = filed_turn(&store, &chat(1), "1").await;
         let unheard = filed_turn(&store, &chat(2), "1").await;
         assert_eq!((claimed(&store).await, claimed(&store).await), (Some(here), Some(unheard)));
-        assert_eq!(store.give_back_turns(&[here]).await.unwrap(), 1);
+        assert_eq!(store.requeue_turns_except(&[here]).await.unwrap(), 1);
         assert_eq!(store.turn(here).await.unwrap().unwrap().state, TurnState::Running);
         assert_eq!((claimed(&store).await, claimed(&store).await), (Some(unheard), None));
-        assert_eq!(store.give_back_turns(&[here, unheard]).await.unwrap(), 0);
-        assert_eq!(store.give_back_turns(&[]).await.unwrap(), 2);
+        assert_eq!(store.requeue_turns_except(&[here, unheard]).await.unwrap(), 0);
+        assert_eq!(store.requeue_turns_except(&[]).await.unwrap(), 2);
     }
 
     async fn after_a_crash_running_turns_wait_again_and_remember_the_attempt(store: Store) {
         let id = filed_turn(&store, &chat(1), "1").await;
         let later = filed_turn(&store, &chat(1), "2").await;
         store.claim_turn().await.unwrap().unwrap();
-        assert_eq!((store.recover_turns().await.unwrap(), store.open_turns().await.unwrap()), (1, 2));
+        assert_eq!((store.requeue_running_turns().await.unwrap(), store.count_open_turns().await.unwrap()), (1, 2));
         let again = store.claim_turn().await.unwrap().unwrap();
         assert_eq!((again.turn_id, again.attempts), (id, 2), "in its old place");
         finish(&store, &again, &[], None).await.unwrap();
-        assert_eq!(store.recover_turns().await.unwrap(), 0);
+        assert_eq!(store.requeue_running_turns().await.unwrap(), 0);
         assert_eq!(claimed(&store).await, Some(later));
         assert_eq!(store.turn(TurnId::new()).await.unwrap(), None);
     }
@@ -239,7 +239,7 @@ on_both! {
         let send = store.next_send(&place).await.unwrap().unwrap();
         assert_eq!((send.turn_id, send.internal_id, send.reply_to.as_deref()), (None, Some(filed.messages[0]), Some("5")));
         store.claim_send(send.outbox_id).await.unwrap();
-        store.send_done(&send, &["42".into()]).await.unwrap();
+        store.mark_sent(&send, &["42".into()]).await.unwrap();
         let found = store.find_message(&place, "42").await.unwrap().unwrap();
         assert_eq!(found.message.internal_id, filed.messages[0]);
     }

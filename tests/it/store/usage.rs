@@ -2,7 +2,7 @@
 
 use super::*;
 use chrono::{NaiveDate, TimeDelta};
-use photothread::store::{Spender, Spent, UsageNote, Used};
+use photothread::store::{DayCosts, ModelUsage, RequestUsage, Spender};
 
 fn today() -> NaiveDate {
     Utc::now().date_naive()
@@ -13,8 +13,8 @@ fn spender(place: &Conversation, user: &str, agent: &str) -> Spender {
 }
 
 /// A request of 100 tokens in and 20 out.
-fn note(spender: &Spender, model: &str, cost_micros: Option<i64>) -> UsageNote {
-    UsageNote {
+fn note(spender: &Spender, model: &str, cost_micros: Option<i64>) -> RequestUsage {
+    RequestUsage {
         day: today(),
         spender: spender.clone(),
         provider: "openai".into(),
@@ -28,18 +28,18 @@ fn note(spender: &Spender, model: &str, cost_micros: Option<i64>) -> UsageNote {
 on_both! {
     async fn requests_of_one_kind_add_up_in_one_line(store: Store) {
         let ann = spender(&chat(1), "100", "photothread");
-        store.note_usage(&note(&ann, "gpt-5-mini", Some(65))).await.unwrap();
-        store.note_usage(&note(&ann, "gpt-5-mini", None)).await.unwrap();
-        store.note_usage(&note(&ann, "gpt-5-mini", Some(5))).await.unwrap();
-        store.note_usage(&note(&ann, "another", Some(1))).await.unwrap();
-        let line = Used {
+        store.add_usage(&note(&ann, "gpt-5-mini", Some(65))).await.unwrap();
+        store.add_usage(&note(&ann, "gpt-5-mini", None)).await.unwrap();
+        store.add_usage(&note(&ann, "gpt-5-mini", Some(5))).await.unwrap();
+        store.add_usage(&note(&ann, "another", Some(1))).await.unwrap();
+        let line = ModelUsage {
             day: today(), model: "gpt-5-mini".into(), requests: 3, input_tokens: 300, output_tokens: 60,
             cost_micros: 70, unpriced: 1,
         };
-        let used = store.usage_of(InterfaceType::Telegram, &ann.user_id, today()).await.unwrap();
+        let used = store.usage_of_user(InterfaceType::Telegram, &ann.user_id, today()).await.unwrap();
         assert_eq!(used.iter().map(|used| used.model.as_str()).collect::<Vec<_>>(), ["another", "gpt-5-mini"]);
         assert_eq!(used[1], line);
-        assert_eq!(store.usage_in(&chat(1), today()).await.unwrap(), used);
+        assert_eq!(store.usage_of_conversation(&chat(1), today()).await.unwrap(), used);
     }
 
     async fn a_day_is_told_by_person_by_chat_and_by_agent(store: Store) {
@@ -47,17 +47,17 @@ on_both! {
         let elsewhere = spender(&chat(2), "100", "describe");
         let namesake = spender(&page("1"), "100", "photothread");
         for (spender, cost) in [(&ann, 1), (&bob, 10), (&elsewhere, 100), (&namesake, 1000)] {
-            store.note_usage(&note(spender, "m", Some(cost))).await.unwrap();
+            store.add_usage(&note(spender, "m", Some(cost))).await.unwrap();
         }
-        let yesterday = UsageNote { day: today() - TimeDelta::days(1), ..note(&ann, "m", Some(10_000)) };
-        store.note_usage(&yesterday).await.unwrap();
-        let spent = Spent { by_user: 101, by_chat: 11, by_agent: 1001 };
-        assert_eq!(store.spent(today(), &ann).await.unwrap(), spent);
-        let spent = Spent { by_user: 10, by_chat: 11, by_agent: 110 };
-        assert_eq!(store.spent(today(), &bob).await.unwrap(), spent);
+        let yesterday = RequestUsage { day: today() - TimeDelta::days(1), ..note(&ann, "m", Some(10_000)) };
+        store.add_usage(&yesterday).await.unwrap();
+        let spent = DayCosts { by_user: 101, by_chat: 11, by_agent: 1001 };
+        assert_eq!(store.costs_of_day(today(), &ann).await.unwrap(), spent);
+        let spent = DayCosts { by_user: 10, by_chat: 11, by_agent: 110 };
+        assert_eq!(store.costs_of_day(today(), &bob).await.unwrap(), spent);
         let nothing = spender(&chat(9), "900", "nobody");
-        assert_eq!(store.spent(today(), &nothing).await.unwrap(), Spent::default());
-        assert_eq!(store.spent(today() + TimeDelta::days(1), &ann).await.unwrap(), Spent::default(), "it starts anew");
+        assert_eq!(store.costs_of_day(today(), &nothing).await.unwrap(), DayCosts::default());
+        assert_eq!(store.costs_of_day(today() + TimeDelta::days(1), &ann).await.unwrap(), DayCosts::default(), "it starts anew");
     }
 
     async fn usage_is_told_by_day_and_no_older_than_asked_for(store: Store) {
@@ -65,25 +65,25 @@ on_both! {
         let bob = spender(&chat(1), "200", "photothread");
         for days in [0, 1, 40] {
             let day = today() - TimeDelta::days(days);
-            store.note_usage(&UsageNote { day, ..note(&ann, "m", Some(7)) }).await.unwrap();
+            store.add_usage(&RequestUsage { day, ..note(&ann, "m", Some(7)) }).await.unwrap();
         }
-        store.note_usage(&note(&bob, "m", Some(7))).await.unwrap();
-        store.note_usage(&note(&spender(&chat(2), "100", "other"), "m", Some(7))).await.unwrap();
+        store.add_usage(&note(&bob, "m", Some(7))).await.unwrap();
+        store.add_usage(&note(&spender(&chat(2), "100", "other"), "m", Some(7))).await.unwrap();
         let month = today() - TimeDelta::days(29);
-        let told = |used: Vec<Used>| used.into_iter().map(|used| (used.day, used.requests)).collect::<Vec<_>>();
+        let told = |used: Vec<ModelUsage>| used.into_iter().map(|used| (used.day, used.requests)).collect::<Vec<_>>();
         let yesterday = today() - TimeDelta::days(1);
-        let of_ann = store.usage_of(InterfaceType::Telegram, &ann.user_id, month).await.unwrap();
+        let of_ann = store.usage_of_user(InterfaceType::Telegram, &ann.user_id, month).await.unwrap();
         assert_eq!(told(of_ann), [(yesterday, 1), (today(), 2)], "in both chats");
-        let of_chat = store.usage_in(&chat(1), month).await.unwrap();
+        let of_chat = store.usage_of_conversation(&chat(1), month).await.unwrap();
         assert_eq!(told(of_chat), [(yesterday, 1), (today(), 2)], "of both people");
-        assert_eq!(store.usage_of(InterfaceType::Web, &ann.user_id, month).await.unwrap(), []);
+        assert_eq!(store.usage_of_user(InterfaceType::Web, &ann.user_id, month).await.unwrap(), []);
     }
 
     async fn requests_at_the_same_moment_are_all_counted(store: Store) {
         let ann = spender(&chat(1), "100", "photothread");
         let one = note(&ann, "m", Some(3));
-        let all = (0..20).map(|_| store.note_usage(&one));
+        let all = (0..20).map(|_| store.add_usage(&one));
         assert!(futures::future::join_all(all).await.iter().all(Result::is_ok));
-        assert_eq!(store.spent(today(), &ann).await.unwrap().by_user, 60);
+        assert_eq!(store.costs_of_day(today(), &ann).await.unwrap().by_user, 60);
     }
 }

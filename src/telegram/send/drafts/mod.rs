@@ -59,8 +59,8 @@ pub async fn run(telegram: Arc<Telegram>) {
 
 /// The turn has no draft any more. Waits while the database is away.
 async fn drop_draft(telegram: &Telegram, turn_id: TurnId) {
-    let dropped = while_unavailable("drop_draft", || telegram.store.drop_draft(turn_id));
+    let dropped = while_unavailable("delete_draft", || telegram.store.delete_draft(turn_id));
     if let Err(error) = dropped.await {
-        error!(%error, op = "drop_draft", %turn_id, "store error; the draft stays recorded");
+        error!(%error, op = "delete_draft", %turn_id, "store error; the draft stays recorded");
     }
 }

@@ -40,10 +40,12 @@ pub async fn run(telegram: &Telegram) {
 }
 
 async fn spare_drafts(telegram: &Telegram) -> Vec<Draft> {
-    while_unavailable("spare_drafts", || telegram.store.spare_drafts()).await.unwrap_or_else(|error| {
-        error!(%error, op = "spare_drafts", "store error; retrying in {CHECK_INTERVAL:?}");
-        Vec::new()
-    })
+    while_unavailable("abandoned_drafts", || telegram.store.abandoned_drafts()).await.unwrap_or_else(
+        |error| {
+            error!(%error, op = "abandoned_drafts", "store error; retrying in {CHECK_INTERVAL:?}");
+            Vec::new()
+        },
+    )
 }
 
 async fn remove(telegram: &Telegram, draft: &Draft) -> Removal {

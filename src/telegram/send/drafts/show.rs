@@ -197,9 +197,10 @@ impl<'a> DraftMessage<'a> {
             DeliveryOutcome::Delivered(message_ids) => {
                 for id in &message_ids {
                     let store = &self.telegram.store;
-                    let sent = while_unavailable("draft_sent", || store.draft_sent(self.turn, id)).await;
+                    let sent =
+                        while_unavailable("mark_draft_sent", || store.mark_draft_sent(self.turn, id)).await;
                     if let Err(error) = sent {
-                        error!(%error, op = "draft_sent", outbox_id, "store error; the draft is not recorded");
+                        error!(%error, op = "mark_draft_sent", outbox_id, "store error; the draft is not recorded");
                     }
                 }
                 ControlFlow::Continue(())

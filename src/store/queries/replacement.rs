@@ -1,16 +1,19 @@
-//! A session's whole history, put in place of what was there: at once or not at all. Rows that stay keep their ids,
-//! so that what people see of them elsewhere can still be replied to.
+//! Replaces the whole history of a session in one transaction. Rows that stay keep their ids, so that people can still
+//! reply to them on their interface.
 
 use super::{Conn, Db, attachments, deletion, history, labels, rows, sessions};
 use crate::{
     domain::{AttachmentId, MessageId, NewMessage, ReplyTo, SessionId, TurnId},
-    store::{Change, QueryError, Replacement},
+    store::{ChangeOutcome, QueryError, Replacement, RowContent},
 };
 use sqlx::{QueryBuilder, Row as _};
 
-/// Replaces a history, if the session is still as it was when somebody looked and nothing waits or runs in it.
-pub async fn replace_history(conn: &mut Conn, new: &Replacement) -> Result<Change, QueryError> {
-    let Some(session) = sessions::session(conn, new.session).await? else { return Ok(Change::Missing) };
+/// Replaces a history. `Stale` if the session is not at the revision that the caller has read, `Busy` if it has a pending
+/// or running turn.
+pub async fn replace_history(conn: &mut Conn, new: &Replacement) -> Result<ChangeOutcome, QueryError> {
+    let Some(session) = sessions::session(conn, new.session).await? else {
+        return Ok(ChangeOutcome::Missing);
+    };
     let text = new.session.to_string();
     let open = sqlx::query::<Db>(
         "SELECT COUNT(*) AS n FROM turns WHERE session_id = $1 AND state IN ('pending', 'running')",
@@ -18,36 +21,36 @@ pub async fn replace_history(conn: &mut Conn, new: &Replacement) -> Result<Chang
     .bind(&text)
     .fetch_one(&mut *conn)
     .await?;
-    // Whatever is filed from here on changes the session, too, and so comes before or after all of this.
     if open.try_get::<i64, _>("n")? > 0 {
-        return Ok(Change::Busy);
+        return Ok(ChangeOutcome::Busy);
     }
-    if !sessions::change_session(conn, new.session, new.revision).await? {
-        return Ok(Change::Stale);
+    // Filing a message changes the revision, too, so it happens entirely before or after this transaction.
+    if !sessions::increase_revision_from(conn, new.session, new.revision).await? {
+        return Ok(ChangeOutcome::Stale);
     }
-    let place = &session.conversation;
-    let before = deletion::own_files(conn, place, new.session).await?;
+    let conversation = &session.conversation;
+    let before = deletion::own_files(conn, conversation, new.session).await?;
     for file in &new.files {
         attachments::add_attachment(conn, file).await?;
     }
-    let kept: Vec<MessageId> = new.rows.iter().filter_map(|row| row.kept).collect();
-    root_anew(conn, new).await?;
-    remove_all_but(conn, new.session, &kept).await?;
+    let kept: Vec<MessageId> = new.rows.iter().filter_map(|row| row.content.stored_id()).collect();
+    update_roots(conn, new).await?;
+    delete_all_but(conn, new.session, &kept).await?;
     write_rows(conn, new).await?;
-    sessions::recount_session(conn, new.session, new.revision + 1, new.title.as_deref()).await?;
+    sessions::refresh_session(conn, new.session, new.revision + 1, new.title.as_deref()).await?;
     let after = deletion::files_in_use(conn, new.session).await?;
     let unused = before.difference(&after).copied().collect();
-    for file in deletion::spared(conn, place, unused).await? {
+    for file in deletion::without_needed_parents(conn, conversation, unused).await? {
         deletion::delete_attachment(conn, file).await?;
     }
-    Ok(Change::Made)
+    Ok(ChangeOutcome::Changed)
 }
 
-/// Rows that stay find their thread among those that stay, before the others go.
-async fn root_anew(conn: &mut Conn, new: &Replacement) -> Result<(), QueryError> {
+/// Sets the thread of the rows that stay, before the other rows are deleted.
+async fn update_roots(conn: &mut Conn, new: &Replacement) -> Result<(), QueryError> {
     for row in &new.rows {
-        let Some(id) = row.kept else { continue };
-        let root = row.thread_root.and_then(|at| new.rows.get(at)).and_then(|root| root.kept);
+        let Some(id) = row.content.stored_id() else { continue };
+        let root = row.thread_root.and_then(|at| new.rows.get(at)).and_then(|root| root.content.stored_id());
         sqlx::query::<Db>(
             "UPDATE message_history SET thread_root_id = $2 WHERE internal_id = $1 \
              AND COALESCE(thread_root_id, 0) <> COALESCE($2, 0)",
@@ -60,7 +63,7 @@ async fn root_anew(conn: &mut Conn, new: &Replacement) -> Result<(), QueryError>
     Ok(())
 }
 
-async fn remove_all_but(conn: &mut Conn, session: SessionId, kept: &[MessageId]) -> Result<(), QueryError> {
+async fn delete_all_but(conn: &mut Conn, session: SessionId, kept: &[MessageId]) -> Result<(), QueryError> {
     let text = session.to_string();
     for (begin, end) in [
         (
@@ -86,7 +89,7 @@ async fn remove_all_but(conn: &mut Conn, session: SessionId, kept: &[MessageId])
         query.push(end);
         query.build().execute(&mut *conn).await?;
     }
-    // A turn of which nothing is left to see is over.
+    // A turn without messages is deleted.
     for sql in [
         "DELETE FROM outbox WHERE turn_id IS NOT NULL AND turn_id IN ( \
            SELECT t.turn_id FROM turns t WHERE t.session_id = $1 \
@@ -103,28 +106,27 @@ async fn write_rows(conn: &mut Conn, new: &Replacement) -> Result<(), QueryError
     let mut ids: Vec<MessageId> = Vec::new();
     for row in &new.rows {
         let at = |index: Option<usize>| index.and_then(|index| ids.get(index)).copied();
-        let message = row.message.clone().map(|message| NewMessage {
-            session_id: new.session,
-            thread_root_id: at(row.thread_root),
-            reply: message.reply.map(|reply| ReplyTo { message: at(row.reply_to), ..reply }),
-            ..message
-        });
-        let id = match (message, row.kept) {
-            (None, Some(id)) => id,
-            (Some(message), Some(id)) => {
-                rewrite(conn, id, &message).await?;
-                id
+        let complete = |message: &NewMessage| {
+            let mut message = message.clone();
+            message.session_id = new.session;
+            message.thread_root_id = at(row.thread_root);
+            message.reply = message.reply.map(|reply| ReplyTo { message: at(row.reply_to), ..reply });
+            message
+        };
+        let id = match &row.content {
+            RowContent::Kept(id) => *id,
+            RowContent::Rewritten(id, message) => {
+                rewrite(conn, *id, &complete(message)).await?;
+                *id
             }
-            (Some(message), None) => history::insert_message(conn, &message).await?,
-            // A row that is neither there nor given is nothing.
-            (None, None) => return Err(QueryError::AlreadyDone),
+            RowContent::New(message) => history::insert_message(conn, &complete(message)).await?,
         };
         ids.push(id);
     }
     Ok(())
 }
 
-/// Another content for a row. What people see it under stays.
+/// Replaces the content of a stored row. Its ids stay.
 async fn rewrite(conn: &mut Conn, id: MessageId, m: &NewMessage) -> Result<(), QueryError> {
     sqlx::query::<Db>(
         "UPDATE message_history SET turn_id = $2, timestamp = $3, content = $4, tool_calls = $5, tool_call_id = $6, \
@@ -134,14 +136,14 @@ async fn rewrite(conn: &mut Conn, id: MessageId, m: &NewMessage) -> Result<(), Q
     .bind(id.0)
     .bind(m.turn_id.map(|id| id.to_string()))
     .bind(m.timestamp)
-    .bind(rows::clean(&m.content))
-    .bind((!m.tool_calls.is_empty()).then(|| rows::clean_json(&m.tool_calls)).transpose()?)
-    .bind(m.tool_call_id.as_deref().map(rows::clean))
-    .bind(m.tool_name.as_deref().map(rows::clean))
+    .bind(rows::strip_nul(&m.content))
+    .bind((!m.tool_calls.is_empty()).then(|| rows::json_without_nul(&m.tool_calls)).transpose()?)
+    .bind(m.tool_call_id.as_deref().map(rows::strip_nul))
+    .bind(m.tool_name.as_deref().map(rows::strip_nul))
     .bind(&m.agent_id)
-    .bind(m.reasoning_info.as_ref().map(rows::clean_json).transpose()?)
-    .bind(m.error.as_deref().map(rows::clean))
-    .bind(m.reply.as_ref().map(rows::clean_json).transpose()?)
+    .bind(m.reasoning_info.as_ref().map(rows::json_without_nul).transpose()?)
+    .bind(m.error.as_deref().map(rows::strip_nul))
+    .bind(m.reply.as_ref().map(rows::json_without_nul).transpose()?)
     .bind(&m.album_id)
     .execute(&mut *conn)
     .await?;
@@ -149,7 +151,7 @@ async fn rewrite(conn: &mut Conn, id: MessageId, m: &NewMessage) -> Result<(), Q
     relink(conn, id, &m.attachments).await
 }
 
-/// Other files for a message; those it had keep the ids that people see them under.
+/// Replaces the files of a message. Files that stay keep their ids on the interface.
 async fn relink(conn: &mut Conn, id: MessageId, files: &[AttachmentId]) -> Result<(), QueryError> {
     let found = sqlx::query::<Db>(
         "SELECT attachment_id, interface_message_id FROM message_attachments WHERE internal_id = $1 ORDER BY position",
@@ -159,7 +161,7 @@ async fn relink(conn: &mut Conn, id: MessageId, files: &[AttachmentId]) -> Resul
     .await?;
     let mut shown: Vec<(AttachmentId, Option<String>)> = Vec::new();
     for row in &found {
-        shown.push((rows::parsed(row, "attachment_id")?, row.try_get("interface_message_id")?));
+        shown.push((rows::parse_column(row, "attachment_id")?, row.try_get("interface_message_id")?));
     }
     if shown.iter().map(|(file, _)| file).eq(files) {
         return Ok(());
@@ -176,13 +178,13 @@ async fn relink(conn: &mut Conn, id: MessageId, files: &[AttachmentId]) -> Resul
     Ok(())
 }
 
-/// Which of these turns have messages in other sessions.
-pub async fn turns_elsewhere(
+/// The turns among these that belong to other sessions.
+pub async fn turns_of_other_sessions(
     conn: &mut Conn,
     session: SessionId,
     turns: &[TurnId],
 ) -> Result<Vec<TurnId>, QueryError> {
-    let mut elsewhere = Vec::new();
+    let mut found = Vec::new();
     for turn in turns {
         let row = sqlx::query::<Db>(
             "SELECT (SELECT COUNT(*) FROM message_history WHERE turn_id = $1 AND session_id <> $2) \
@@ -193,10 +195,10 @@ pub async fn turns_elsewhere(
         .fetch_one(&mut *conn)
         .await?;
         if row.try_get::<i64, _>("n")? > 0 {
-            elsewhere.push(*turn);
+            found.push(*turn);
         }
     }
-    Ok(elsewhere)
+    Ok(found)
 }
 
 /// The turns that have messages in this session.
@@ -207,5 +209,5 @@ pub async fn turns_of_session(conn: &mut Conn, session: SessionId) -> Result<Vec
     .bind(session.to_string())
     .fetch_all(conn)
     .await?;
-    Ok(found.iter().map(|row| rows::parsed(row, "turn_id")).collect::<Result<_, _>>()?)
+    Ok(found.iter().map(|row| rows::parse_column(row, "turn_id")).collect::<Result<_, _>>()?)
 }
