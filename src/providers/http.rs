@@ -10,6 +10,7 @@ use chrono::{DateTime, Utc};
 use reqwest::{
     Client, RequestBuilder, Response,
     header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER},
+    redirect::Policy,
 };
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
@@ -24,9 +25,10 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 const MAX_QUOTE_CHARS: usize = 300;
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 
-/// An HTTP client with a connect time-out: reqwest has that setting on the client only, not on a request.
+/// The HTTP client of all vendors: reqwest has these settings on the client only, not on a request. It follows no
+/// redirects: reqwest would send the headers with Anthropic's and Gemini's keys to the new address.
 pub fn http_client() -> reqwest::Result<Client> {
-    Client::builder().connect_timeout(CONNECT_TIMEOUT).build()
+    Client::builder().connect_timeout(CONNECT_TIMEOUT).redirect(Policy::none()).build()
 }
 
 /// A vendor's service, or a compatible server.
@@ -194,6 +196,7 @@ impl Endpoint {
         let says = |phrases: &[&str]| phrases.iter().any(|phrase| words.contains(phrase));
         let wait = wait.or(error.retry_after).map(|wait| wait.min(MAX_RETRY_AFTER));
         match status {
+            300..=399 => self.redirected(status),
             402 => self.no_credit(),
             // OpenAI answers 429 when the account has no credit; waiting does not help.
             429 if says(&["insufficient_quota", "credit balance"]) => self.no_credit(),
@@ -247,6 +250,14 @@ impl Endpoint {
         ProviderErrorKind::Misconfigured(format!(
             "{} does not know the key (HTTP {status}); check {variable}",
             self.display_url()
+        ))
+    }
+
+    fn redirected(&self, status: u16) -> ProviderErrorKind {
+        ProviderErrorKind::Misconfigured(format!(
+            "{} answered with a redirect to another address (HTTP {status}); set {} to the final address",
+            self.display_url(),
+            self.setting_name()
         ))
     }
 

@@ -5,6 +5,7 @@ use crate::retry;
 use backon::Retryable as _;
 use secrecy::{ExposeSecret as _, SecretString};
 use std::{sync::Arc, time::Duration};
+use telegram_http::redirect::Policy;
 use teloxide::{
     ApiError, Bot, RequestError,
     adaptors::CacheMe,
@@ -30,12 +31,14 @@ pub enum ConnectError {
     Unreachable(String),
 }
 
-/// A client for the Bot API.
+/// A client for the Bot API. A redirect is an error: the token is part of the URL, and teloxide would take the body of a
+/// redirect for the file that it downloads.
 pub fn bot(token: &SecretString, api_url: &Url) -> Result<Bot, ConnectError> {
     let client = telegram_http::Client::builder()
         .connect_timeout(CONNECT_TIMEOUT)
         .timeout(REQUEST_TIMEOUT)
         .tcp_nodelay(true)
+        .redirect(Policy::custom(|redirect| redirect.error("redirects are not followed")))
         .build()
         .map_err(|_| ConnectError::Client)?;
     Ok(Bot::with_client(token.expose_secret(), client).set_api_url(api_url.clone()))

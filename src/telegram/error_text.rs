@@ -7,6 +7,10 @@ use teloxide::RequestError;
 pub fn describe(error: &RequestError) -> String {
     match error {
         RequestError::Network(e) if e.is_connect() => "Telegram cannot be reached".into(),
+        RequestError::Network(e) if e.is_redirect() => {
+            "Telegram answered with a redirect to another address; set telegram.api_url to the final address"
+                .into()
+        }
         RequestError::Network(e) if e.is_timeout() => "Telegram did not answer in time".into(),
         RequestError::Network(_) => "the connection to Telegram broke".into(),
         RequestError::InvalidJson { .. } => "Telegram answered something that is not JSON".into(),

@@ -24,6 +24,8 @@ mod documents;
 mod durability;
 // The page over HTTP, without a browser.
 mod page;
+// No HTTP client follows a redirect.
+mod redirects;
 // schemathesis checks the API against its OpenAPI document.
 mod schema;
 // The scripted model behaves like the vendors' APIs.
