@@ -1,5 +1,6 @@
-//! Runs before and after every route. Checks the host name (DNS rebinding), the identity of the sender and the origin
-//! (cross-site request forgery); sets the security headers of the response.
+//! Runs before and after every route. Checks the host name (DNS rebinding), that a page without login is not behind a
+//! proxy, the identity of the sender and the origin (cross-site request forgery); sets the security headers of the
+//! response.
 
 use super::{
     cookie,
@@ -50,9 +51,12 @@ pub async fn authenticate(State(site): State<Arc<Site>>, request: Request, next:
 /// Accepts the request and stores its `Identity`, or returns the refusal. Returns the renewed login, if any.
 async fn check(site: &Site, request: &mut Parts) -> Result<Option<String>, Response> {
     let path = request.uri.path();
-    // Health checks may use any host name.
+    // Health checks may use any host name and come through a proxy.
     if path == "/healthz" {
         return Ok(None);
+    }
+    if !matches!(site.logins.page_access(), PageAccess::Login(_)) && is_forwarded(&request.headers) {
+        return Err(Problem::new(StatusCode::FORBIDDEN, messages::BEHIND_A_PROXY).into_response());
     }
     let host = request.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     if let Some(detail) = wrong_host(site, host) {
@@ -74,6 +78,12 @@ async fn check(site: &Site, request: &mut Parts) -> Result<Option<String>, Respo
         request.extensions.insert(identity);
     }
     Ok(renewed)
+}
+
+/// Whether a proxy passed the request on, as far as the headers show.
+fn is_forwarded(headers: &HeaderMap) -> bool {
+    let names = ["forwarded", "via", "x-real-ip"];
+    headers.keys().any(|name| names.contains(&name.as_str()) || name.as_str().starts_with("x-forwarded-"))
 }
 
 /// The refusal if the host name is not ours: another site may point its own name at this machine (DNS rebinding).

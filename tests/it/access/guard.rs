@@ -120,6 +120,31 @@ async fn the_local_page_serves_programs_but_no_other_sites() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_page_without_login_refuses_requests_from_a_proxy() {
+    let (local, house) = (Api::open().await, House::open().await);
+    for (name, value) in [
+        ("x-forwarded-for", "203.0.113.9"),
+        ("x-forwarded-proto", "https"),
+        ("x-forwarded-host", "photos.example.org"),
+        ("forwarded", "for=203.0.113.9"),
+        ("via", "1.1 caddy"),
+        ("x-real-ip", "203.0.113.9"),
+    ] {
+        for path in ["/", "/sessions", "/docs/", "/static/x/app/main.js", "/nowhere"] {
+            let refused = local.ask(Method::GET, path).header(name, value).send().await.unwrap();
+            let told = problem(refused, StatusCode::FORBIDDEN).await;
+            assert!(told.contains("Set web.auth to required"), "{path} with {name}: {told}");
+        }
+        let well = local.ask(Method::GET, "/healthz").header(name, value).send().await.unwrap();
+        assert_eq!(well.status(), StatusCode::OK, "{name}");
+        let guarded = house.ask(&Shows::Nothing, Method::GET, "/sessions").header(name, value);
+        assert_eq!(guarded.send().await.unwrap().status(), StatusCode::UNAUTHORIZED, "{name}: people log in");
+    }
+    house.bot.stop().await;
+    local.bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn browsers_get_a_login_page_and_programs_a_problem() {
     let house = House::open().await;
     for path in ["/", "/sessions", "/docs", "/nowhere"] {
