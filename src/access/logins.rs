@@ -159,6 +159,11 @@ impl Logins {
         self.store.log_out(&hash(login)).await
     }
 
+    /// Ends all browser logins of this user. API tokens stay valid.
+    pub async fn log_out_everywhere(&self, user: &UserId) -> Result<(), StoreError> {
+        self.store.log_out_everywhere(user).await
+    }
+
     /// Verifies an API token: the viewer is the user who created it.
     pub async fn verify_token(
         &self,
@@ -169,20 +174,27 @@ impl Logins {
             return Ok(None);
         }
         let token_hash = hash(token);
-        let Some((known, viewer)) = self.token(&token_hash).await? else { return Ok(None) };
+        let Some((known, viewer)) = self.token(&token_hash, now).await? else { return Ok(None) };
         if known.last_used_at.is_none_or(|at| now - at >= TOKEN_USE_INTERVAL) {
             self.store.record_token_use(known.token_id, now).await?;
         }
         Ok(Some((viewer, Credential::Token(token_hash))))
     }
 
-    async fn token(&self, token_hash: &str) -> Result<Option<(ApiToken, Viewer)>, StoreError> {
+    async fn token(
+        &self,
+        token_hash: &str,
+        now: DateTime<Utc>,
+    ) -> Result<Option<(ApiToken, Viewer)>, StoreError> {
         let Some(known) = self.store.api_token(token_hash).await? else { return Ok(None) };
+        if known.expires_at.is_some_and(|at| at <= now) {
+            return Ok(None);
+        }
         let viewer = self.viewer(known.user_id.clone()).await?;
         Ok(viewer.map(|viewer| (known, viewer)))
     }
 
-    /// Whether the credential is still valid: a login may end and a token be revoked while a request runs.
+    /// Whether the credential is still valid: a login may end, and a token expire or be revoked, while a request runs.
     pub async fn is_still_valid(
         &self,
         credential: &Credential,
@@ -191,15 +203,17 @@ impl Logins {
         Ok(match credential {
             Credential::Local => true,
             Credential::Login(login_hash) => self.login(login_hash, now).await?.is_some(),
-            Credential::Token(token_hash) => self.token(token_hash).await?.is_some(),
+            Credential::Token(token_hash) => self.token(token_hash, now).await?.is_some(),
         })
     }
 
-    /// Creates an API token and returns its secret, which is never shown again. None if the user has too many.
+    /// Creates an API token and returns its secret, which is never shown again. None if the user has too many. Without
+    /// a lifetime, the token is valid until it is revoked.
     pub async fn create_token(
         &self,
         user: &UserId,
         name: &str,
+        lifetime: Option<TimeDelta>,
         now: DateTime<Utc>,
     ) -> Result<Option<(ApiToken, String)>, StoreError> {
         let token_secret = format!("{TOKEN_PREFIX}{}", new_secret());
@@ -209,6 +223,7 @@ impl Logins {
             name: name.to_owned(),
             created_at: now,
             last_used_at: None,
+            expires_at: lifetime.map(|lifetime| now + lifetime),
         };
         let added = self.store.add_api_token(&token, &hash(&token_secret), MAX_TOKENS_PER_USER).await?;
         Ok(added.then_some((token, token_secret)))
@@ -329,7 +344,7 @@ mod tests {
         let before = logins(folder.path(), &[ann()]).await;
         let now = Utc::now();
         let login = before.log_in(&token(&before, now).await, now).await.unwrap().unwrap();
-        let (_, shown) = before.create_token(&ann(), "script", now).await.unwrap().unwrap();
+        let (_, shown) = before.create_token(&ann(), "script", None, now).await.unwrap().unwrap();
         assert_eq!(before.verify_token(&shown, now).await.unwrap().unwrap().0.standing, Standing::Member);
         let link = token(&before, now).await;
 
@@ -337,6 +352,24 @@ mod tests {
         assert_eq!(after.verify_login(&login, now).await.unwrap(), None);
         assert_eq!(after.verify_token(&shown, now).await.unwrap(), None);
         assert_eq!(after.log_in(&link, now).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn tokens_are_valid_until_they_expire() {
+        let folder = tempfile::tempdir().unwrap();
+        let logins = logins(folder.path(), &[ann()]).await;
+        let start = Utc::now();
+        let (token, shown) =
+            logins.create_token(&ann(), "script", Some(TimeDelta::days(7)), start).await.unwrap().unwrap();
+        assert_eq!(token.expires_at, Some(start + TimeDelta::days(7)));
+        let nearly = start + TimeDelta::days(7) - TimeDelta::seconds(1);
+        let (_, credential) = logins.verify_token(&shown, nearly).await.unwrap().expect("still valid");
+        assert!(logins.is_still_valid(&credential, nearly).await.unwrap());
+        let over = start + TimeDelta::days(7);
+        assert_eq!(logins.verify_token(&shown, over).await.unwrap(), None);
+        assert!(!logins.is_still_valid(&credential, over).await.unwrap(), "a running stream ends, too");
+        let (_, shown) = logins.create_token(&ann(), "for good", None, start).await.unwrap().unwrap();
+        assert!(logins.verify_token(&shown, start + TimeDelta::days(36_500)).await.unwrap().is_some());
     }
 
     #[tokio::test]
@@ -350,7 +383,8 @@ mod tests {
         for (user, standing) in
             [("300", Some(Standing::Admin)), ("100", Some(Standing::Member)), ("local", None)]
         {
-            let (_, shown) = logins.create_token(&UserId(user.into()), "t", now).await.unwrap().unwrap();
+            let (_, shown) =
+                logins.create_token(&UserId(user.into()), "t", None, now).await.unwrap().unwrap();
             let viewer = logins.verify_token(&shown, now).await.unwrap();
             assert_eq!(viewer.map(|(viewer, _)| viewer.standing), standing, "{user}");
         }

@@ -125,6 +125,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
     let page = bound.as_ref().map(|bound| bound.address);
     let logins = Arc::new(logins(&config, &store, &access, page));
     if let Some(bound) = bound {
+        let proxies = web::TrustedProxies::new(config.web.trusted_proxies.clone());
         let site = web::Site {
             store: store.clone(),
             attachments: attachments.clone(),
@@ -134,7 +135,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
             echo_planners: [(InterfaceType::Telegram, telegram::plan_echo as crate::agent::Planner)].into(),
             logins: logins.clone(),
             public_url: config.web.public_url.clone(),
-            failed_attempts: web::FailedAttempts::default(),
+            failed_attempts: web::FailedAttempts::new(proxies),
             exclusive_tags: config.web.exclusive_tags.clone(),
         };
         tasks.run_once("web", bound.serve(site));

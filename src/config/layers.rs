@@ -108,6 +108,11 @@ fn to_yaml(shape: &ValueShape, text: &str) -> String {
         ValueShape::Ids | ValueShape::Paths | ValueShape::TagGroups if !text.starts_with('[') => {
             format!("[{text}]")
         }
+        // YAML would read the colons of an IPv6 address.
+        ValueShape::Networks if !text.starts_with('[') => {
+            let items: Vec<String> = text.split(',').map(|item| format!("'{}'", item.trim())).collect();
+            format!("[{}]", items.join(", "))
+        }
         ValueShape::Names if !text.starts_with('[') && !text.eq_ignore_ascii_case("all") => {
             format!("[{text}]")
         }
@@ -240,6 +245,7 @@ impl<'de> Visitor<'de> for &ValueReader<'_> {
             ValueShape::Ids => &schema::ID,
             ValueShape::Names | ValueShape::Paths => &schema::NAME,
             ValueShape::TagGroups => &schema::TAG_GROUP,
+            ValueShape::Networks => &schema::NETWORK,
             _ => return Err(self.reject_shape()),
         };
         let mut values = Vec::new();

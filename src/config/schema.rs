@@ -2,7 +2,7 @@
 
 use super::{
     AttachmentsUrl, DatabaseUrl,
-    web::{check_auth, check_listen_address, check_origin, check_tag_group},
+    web::{check_auth, check_listen_address, check_network, check_origin, check_tag_group},
 };
 use url::Url;
 
@@ -26,14 +26,16 @@ pub(super) enum ValueShape {
     /// Files and directories.
     Paths,
     TagGroups,
+    /// Addresses and networks.
+    Networks,
 }
 
 /// Normalizes the value, or returns the end of the sentence "<key> must be …".
 type CheckText = fn(&str) -> Result<String, String>;
 
 use ValueShape::{
-    Anything, Flag, Ids, Named, Names, Number, OptionalNumber, OptionalText, OptionalWhole, Paths, Section,
-    TagGroups, Text, Whole,
+    Anything, Flag, Ids, Named, Names, Networks, Number, OptionalNumber, OptionalText, OptionalWhole, Paths,
+    Section, TagGroups, Text, Whole,
 };
 
 /// Commands of the bot itself, which no agent can take.
@@ -96,6 +98,7 @@ pub(super) static ROOT: ValueShape = Section(&[
             ("auth", Text(check_auth)),
             ("admins", Ids),
             ("public_url", OptionalText(check_origin)),
+            ("trusted_proxies", Networks),
             ("exclusive_tags", TagGroups),
         ]),
     ),
@@ -170,6 +173,7 @@ static PRICE: ValueShape = Section(&[
 pub(super) static ID: ValueShape = Whole(1, i64::MAX as u64);
 pub(super) static NAME: ValueShape = Text(check_not_empty);
 pub(super) static TAG_GROUP: ValueShape = Text(check_tag_group);
+pub(super) static NETWORK: ValueShape = Text(check_network);
 
 impl ValueShape {
     /// The end of the sentence "<key> must be …".
@@ -191,6 +195,7 @@ impl ValueShape {
             Names => "all, or a list of names such as [crop_image, rotate_image]".into(),
             Paths => "a list of files or directories, such as [fonts/NotoSansCJK-Bold.ttc]".into(),
             TagGroups => "a list of groups of tags, such as [topic, mood]".into(),
+            Networks => "a list of addresses and networks, such as [\"127.0.0.1\", \"10.0.0.0/8\"]".into(),
         }
     }
 }

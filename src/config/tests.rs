@@ -155,6 +155,8 @@ fn invalid_values_are_rejected_with_a_clear_message() {
         ("web: { public_url: 'https://x.org/photos' }", "with nothing after its name and port"),
         ("web: { public_url: 'photos.example.org' }", "with nothing after its name and port"),
         ("web: { exclusive_tags: ['mood:calm'] }", "must be a list of groups of tags, such as [topic, mood]"),
+        ("web: { trusted_proxies: [proxy.lan] }", "must be a list of addresses and networks, such as"),
+        ("web: { trusted_proxies: ['10.0.0.0/33'] }", "must be a list of addresses and networks, such as"),
         ("agents: { a: { provider: claude } }", "supported are auto, offline, anthropic, openai, gemini"),
         ("agents: { a: { temperature: hot } }", "must be a number from 0 to 2, or null"),
         ("history: { titles: poet }", "must be model, message or null"),
@@ -375,6 +377,11 @@ fn web_settings_are_normalized() {
     assert_eq!((web.admins, web.exclusive_tags), (vec![7], vec!["mood".to_owned(), "topic".to_owned()]));
     let web = variable("PHOTOTHREAD_WEB__EXCLUSIVE_TAGS", "mood, topic").unwrap().web;
     assert_eq!(web.exclusive_tags, ["mood", "topic"]);
+    let web = file("web: { trusted_proxies: ['127.0.0.1', '10.1.2.3/8', '::1', 'fd00::/8'] }").web;
+    let networks: Vec<String> = web.trusted_proxies.iter().map(ToString::to_string).collect();
+    assert_eq!(networks, ["127.0.0.1/32", "10.0.0.0/8", "::1/128", "fd00::/8"]);
+    let web = variable("PHOTOTHREAD_WEB__TRUSTED_PROXIES", "10.0.0.1, ::1").unwrap().web;
+    assert_eq!(web.trusted_proxies.len(), 2);
 }
 
 #[test]

@@ -1,8 +1,9 @@
-//! Settings of the page and the API: listen address, authentication, public URL.
+//! Settings of the page and the API: listen address, authentication, public URL, proxies.
 
 use super::{Config, ConfigError};
+use ipnet::IpNet;
 use serde::{Deserialize, Deserializer, de::Error as _};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use url::Url;
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -15,6 +16,9 @@ pub struct WebSettings {
     /// Origin (scheme, host, optional port) under which people reach the page.
     #[serde(deserialize_with = "deserialize_optional_url")]
     pub public_url: Option<Url>,
+    /// Reverse proxies whose `X-Forwarded-For` is believed.
+    #[serde(deserialize_with = "deserialize_networks")]
+    pub trusted_proxies: Vec<IpNet>,
     /// Tag groups of which a message may carry only one tag.
     pub exclusive_tags: Vec<String>,
 }
@@ -45,6 +49,22 @@ impl Config {
 fn deserialize_optional_url<'de, D: Deserializer<'de>>(source: D) -> Result<Option<Url>, D::Error> {
     let text: Option<String> = Option::deserialize(source)?;
     text.map(|text| text.parse().map_err(D::Error::custom)).transpose()
+}
+
+fn deserialize_networks<'de, D: Deserializer<'de>>(source: D) -> Result<Vec<IpNet>, D::Error> {
+    let texts: Vec<String> = Vec::deserialize(source)?;
+    texts.iter().map(|text| parse_network(text).ok_or_else(|| D::Error::custom(text))).collect()
+}
+
+/// A network such as 10.0.0.0/8, or a single address.
+fn parse_network(text: &str) -> Option<IpNet> {
+    let address = || text.parse::<IpAddr>().map(IpNet::from);
+    text.parse::<IpNet>().or_else(|_| address()).ok().map(|network| network.trunc())
+}
+
+pub(super) fn check_network(text: &str) -> Result<String, String> {
+    let network = parse_network(text.trim());
+    network.map(|network| network.to_string()).ok_or_else(|| "must be an address or a network".into())
 }
 
 /// Normalizes an origin; rejects a path, query, fragment or credentials.

@@ -113,6 +113,7 @@ verbs! {
         read login(login_hash: &str) -> Option<Login>;
         write renew_login(old_hash: &str, new_hash: &str, now: DateTime<Utc>, until: DateTime<Utc>) -> bool;
         write log_out(login_hash: &str) -> ();
+        write log_out_everywhere(user: &UserId) -> ();
         write delete_expired_logins(now: DateTime<Utc>, replaced_before: DateTime<Utc>) -> u64;
         write add_api_token(token: &ApiToken, token_hash: &str, max: i64) -> bool;
         read api_token(token_hash: &str) -> Option<ApiToken>;

@@ -231,6 +231,8 @@ pub struct ApiToken {
     pub name: String,
     pub created_at: DateTime<Utc>,
     pub last_used_at: Option<DateTime<Utc>>,
+    /// None: valid until revoked.
+    pub expires_at: Option<DateTime<Utc>>,
 }
 
 text_enum! {

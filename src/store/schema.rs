@@ -18,6 +18,7 @@ const SQLITE: Migrations = &[
     (3, "drafts", include_str!("../../migrations/sqlite/0003_drafts.sql")),
     (4, "web", include_str!("../../migrations/sqlite/0004_web.sql")),
     (5, "user_name", include_str!("../../migrations/sqlite/0005_user_name.sql")),
+    (6, "token_expiry", include_str!("../../migrations/sqlite/0006_token_expiry.sql")),
 ];
 const POSTGRES: Migrations = &[
     (1, "core", include_str!("../../migrations/postgres/0001_core.sql")),
@@ -25,6 +26,7 @@ const POSTGRES: Migrations = &[
     (3, "drafts", include_str!("../../migrations/postgres/0003_drafts.sql")),
     (4, "web", include_str!("../../migrations/postgres/0004_web.sql")),
     (5, "user_name", include_str!("../../migrations/postgres/0005_user_name.sql")),
+    (6, "token_expiry", include_str!("../../migrations/postgres/0006_token_expiry.sql")),
 ];
 
 pub(super) fn sqlite() -> Migrator {

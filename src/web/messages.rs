@@ -11,7 +11,7 @@ pub const ASK_FOR_ANOTHER: &str =
 pub const SLOW_DOWN: &str = "One moment, please";
 
 pub const LOG_IN_FIRST: &str = "Log in first, or send an API token: Authorization: Bearer pt_…";
-pub const WRONG_TOKEN: &str = "This API token does not exist, or was revoked.";
+pub const WRONG_TOKEN: &str = "This API token does not exist, has expired, or was revoked.";
 pub const NOT_FROM_THE_PAGE: &str =
     "This must be sent from the page itself, or by a program with an API token.";
 pub const TOKENS_MAKE_NO_TOKENS: &str =

@@ -1,6 +1,7 @@
 //! The web interface: a page and an HTTP API over the same conversations as Telegram. A posted message enters the store
 //! like a Telegram batch; answers leave as server-sent events.
 
+mod address;
 mod api;
 mod assets;
 mod auth;
@@ -14,6 +15,7 @@ mod problem;
 mod request_log;
 mod submit;
 
+pub use address::TrustedProxies;
 pub use auth::FailedAttempts;
 pub use submit::EchoPlanners;
 

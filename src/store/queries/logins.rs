@@ -132,7 +132,14 @@ pub async fn log_out(conn: &mut Conn, login_hash: &str) -> Result<(), QueryError
     Ok(())
 }
 
-/// Deletes expired links and logins, and logins replaced before this time.
+/// Deletes all logins of a user, and the links that could log in again.
+pub async fn log_out_everywhere(conn: &mut Conn, user: &UserId) -> Result<(), QueryError> {
+    sqlx::query::<Db>("DELETE FROM logins WHERE user_id = $1").bind(&user.0).execute(&mut *conn).await?;
+    sqlx::query::<Db>("DELETE FROM login_links WHERE user_id = $1").bind(&user.0).execute(conn).await?;
+    Ok(())
+}
+
+/// Deletes expired links, logins and API tokens, and logins replaced before this time.
 pub async fn delete_expired_logins(
     conn: &mut Conn,
     now: DateTime<Utc>,
@@ -145,12 +152,14 @@ pub async fn delete_expired_logins(
     let logins = sqlx::query::<Db>("DELETE FROM logins WHERE expires_at <= $1 OR replaced_at <= $2")
         .bind(now)
         .bind(replaced_before)
-        .execute(conn)
+        .execute(&mut *conn)
         .await?;
-    Ok(links.rows_affected() + logins.rows_affected())
+    let tokens =
+        sqlx::query::<Db>("DELETE FROM api_tokens WHERE expires_at <= $1").bind(now).execute(conn).await?;
+    Ok(links.rows_affected() + logins.rows_affected() + tokens.rows_affected())
 }
 
-/// Adds an API token. False if the user has `max` tokens already.
+/// Adds an API token. False if the user has `max` unexpired tokens already.
 pub async fn add_api_token(
     conn: &mut Conn,
     token: &ApiToken,
@@ -158,8 +167,9 @@ pub async fn add_api_token(
     max: i64,
 ) -> Result<bool, QueryError> {
     let done = sqlx::query::<Db>(
-        "INSERT INTO api_tokens (token_id, token_hash, user_id, name, created_at) SELECT $1, $2, $3, $4, $5 \
-         WHERE (SELECT COUNT(*) FROM api_tokens WHERE user_id = $3) < $6",
+        "INSERT INTO api_tokens (token_id, token_hash, user_id, name, created_at, expires_at) \
+         SELECT $1, $2, $3, $4, $5, $7 WHERE \
+           (SELECT COUNT(*) FROM api_tokens WHERE user_id = $3 AND (expires_at IS NULL OR expires_at > $5)) < $6",
     )
     .bind(token.token_id.to_string())
     .bind(token_hash)
@@ -167,6 +177,7 @@ pub async fn add_api_token(
     .bind(rows::strip_nul(&token.name))
     .bind(token.created_at)
     .bind(max)
+    .bind(token.expires_at)
     .execute(conn)
     .await?;
     Ok(done.rows_affected() > 0)
@@ -196,6 +207,7 @@ fn read_token(row: &Row) -> Result<ApiToken, sqlx::Error> {
         name: row.try_get("name")?,
         created_at: row.try_get("created_at")?,
         last_used_at: row.try_get("last_used_at")?,
+        expires_at: row.try_get("expires_at")?,
     })
 }
 

@@ -6,6 +6,7 @@ mod events;
 mod export;
 mod history;
 mod import;
+mod logins;
 mod messages;
 mod recent;
 mod sessions;
@@ -68,6 +69,7 @@ pub fn routes(limits: Limits) -> (Router<Arc<Site>>, Document) {
         .routes(routes!(export::export_session))
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::revoke))
+        .routes(routes!(logins::end_all))
         .routes(routes!(messages::cancel))
         .routes(routes!(events::watch))
         .routes(routes!(attachments::download, attachments::delete))

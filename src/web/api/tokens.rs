@@ -1,4 +1,4 @@
-//! API tokens: create, list, revoke. The secret of a token is shown only once.
+//! API tokens: create, list, revoke. The secret of a token is shown only once. A token may expire.
 
 use super::sessions::Confirmation;
 use crate::{
@@ -14,13 +14,14 @@ use crate::{
     },
 };
 use axum::{extract::State, http::StatusCode};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 const MAX_NAME_CHARS: usize = 100;
+const MAX_LIFETIME_DAYS: i64 = 3650;
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -31,6 +32,8 @@ pub struct TokenJson {
     created_at: DateTime<Utc>,
     /// To the minute; null if it was never used.
     last_used_at: Option<DateTime<Utc>>,
+    /// Null if it is valid until it is revoked.
+    expires_at: Option<DateTime<Utc>>,
 }
 
 impl From<ApiToken> for TokenJson {
@@ -40,6 +43,7 @@ impl From<ApiToken> for TokenJson {
             name: token.name,
             created_at: token.created_at,
             last_used_at: token.last_used_at,
+            expires_at: token.expires_at,
         }
     }
 }
@@ -67,6 +71,9 @@ pub struct NewToken {
     /// What it is for.
     #[schema(min_length = 1, max_length = 100, pattern = r"\S")]
     name: String,
+    /// After this many days it is refused and deleted. Null or left out: it is valid until it is revoked.
+    #[schema(minimum = 1, maximum = 3650)]
+    expires_in_days: Option<i64>,
 }
 
 /// Your API tokens, oldest first. Their secrets are not shown again.
@@ -91,7 +98,11 @@ pub async fn create(
     if !(1..=MAX_NAME_CHARS).contains(&name.chars().count()) {
         return Err(Problem::invalid(format!("name must have 1 to {MAX_NAME_CHARS} characters.")));
     }
-    let created = site.logins.create_token(&identity.viewer.user, name, Utc::now()).await?;
+    if new.expires_in_days.is_some_and(|days| !(1..=MAX_LIFETIME_DAYS).contains(&days)) {
+        return Err(Problem::invalid(format!("expires_in_days must be 1 to {MAX_LIFETIME_DAYS}, or null.")));
+    }
+    let lifetime = new.expires_in_days.map(TimeDelta::days);
+    let created = site.logins.create_token(&identity.viewer.user, name, lifetime, Utc::now()).await?;
     let (token, secret) = created.ok_or_else(|| Problem::invalid(messages::TOO_MANY_TOKENS))?;
     Ok((StatusCode::CREATED, axum::Json(CreatedToken { success: true, token: token.into(), secret })))
 }

@@ -7,6 +7,7 @@ mod login;
 mod middleware;
 mod rate_limit;
 
+pub use cookie::clear as cleared_cookie;
 pub use identity::Identity;
 pub use login::routes;
 pub use middleware::authenticate;

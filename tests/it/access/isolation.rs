@@ -103,7 +103,8 @@ async fn no_route_reaches_data_of_another_person() {
     let house = House::open().await;
     let chat = house.world.private_chat(user(1001, "Ann"));
     let ann = create_tenant(&house, &chat, WORDS).await;
-    let bob = create_tenant(&house, &house.world.private_chat(user(1002, "Bob")), "bob's").await;
+    let bobs_chat = house.world.private_chat(user(1002, "Bob"));
+    let mut bob = create_tenant(&house, &bobs_chat, "bob's").await;
     chat.says("the lighthouse keeper waits").await;
     house.settings.until_settled(&house.world).await;
     let before = all_of(&house, &ann).await;
@@ -122,6 +123,7 @@ async fn no_route_reaches_data_of_another_person() {
             }
         }
     }
+    bob.browser = house.log_in(&bobs_chat).await;
     for path in [
         format!("/attachments/{}", ann.upload),
         format!("/attachments/{}?size=320", ann.things.attachment),

@@ -70,7 +70,7 @@ async fn no_secret_is_stored_in_the_database() {
 }
 
 /// Another `Logins` on the same data, to create links at other times.
-async fn logins_of(house: &House, settings: &Settings) -> Logins {
+pub async fn logins_of(house: &House, settings: &Settings) -> Logins {
     let store = settings.store().await;
     let access = Arc::new(Access::open(store.clone(), [], true).await.unwrap());
     Logins::new(store, access, PageAccess::Login(house.url.clone()), [])
@@ -206,6 +206,34 @@ async fn logout_ends_only_this_login() {
     assert!(out.headers()[SET_COOKIE].to_str().unwrap().contains("Max-Age=0"));
     assert_eq!(house.status(&desk, "/sessions").await, StatusCode::UNAUTHORIZED);
     assert_eq!(house.status(&phone, "/sessions").await, StatusCode::OK);
+    house.bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn logging_out_everywhere_ends_all_logins_but_no_token() {
+    let house = House::open().await;
+    let ann = house.world.private_chat(user(1001, "Ann"));
+    let bob = house.log_in(&house.world.private_chat(user(1002, "Bob"))).await;
+    let (desk, phone) = (house.log_in(&ann).await, house.log_in(&ann).await);
+    let (token, _) = house.token(&desk).await;
+    let unused = house.link(&ann).await;
+    let cross_site = house.ask(&desk, Method::DELETE, "/logins").header("sec-fetch-site", "cross-site");
+    assert_eq!(cross_site.send().await.unwrap().status(), StatusCode::FORBIDDEN);
+
+    let out = house.ask(&desk, Method::DELETE, "/logins").send().await.unwrap();
+    assert_eq!(out.status(), StatusCode::OK);
+    assert!(out.headers()[SET_COOKIE].to_str().unwrap().contains("Max-Age=0"));
+    for ended in [&desk, &phone] {
+        assert_eq!(house.status(ended, "/sessions").await, StatusCode::UNAUTHORIZED);
+    }
+    assert_eq!(house.follow(&unused).await.status(), StatusCode::GONE, "a link would log in again");
+    assert_eq!(house.status(&token, "/sessions").await, StatusCode::OK, "tokens are revoked one by one");
+    assert_eq!(house.status(&bob, "/sessions").await, StatusCode::OK, "others stay");
+
+    let again = house.log_in(&ann).await;
+    let out = house.ask(&token, Method::DELETE, "/logins").send().await.unwrap();
+    assert_eq!(out.status(), StatusCode::OK, "a program may do it, too: the browser may be the lost one");
+    assert_eq!(house.status(&again, "/sessions").await, StatusCode::UNAUTHORIZED);
     house.bot.stop().await;
 }
 

@@ -71,6 +71,8 @@ impl Route {
             }
         }
         assert!(routes.len() > 15, "the document was not understood: {routes:?}");
+        // Last: it ends the login with which the routes are tried.
+        routes.sort_by_key(|route| route.path == "/logins");
         routes
     }
 
@@ -80,6 +82,7 @@ impl Route {
         let entry = || json!({ "role": "user", "content": "not Ann's words" });
         match (self.method.as_str(), self.path.as_str()) {
             ("GET", "/sessions" | "/tokens" | "/history/recent") => (Oneself, Body::Nothing),
+            ("DELETE", "/logins") => (Oneself, Body::Nothing),
             ("POST", "/sessions") => (Oneself, Body::Json(json!({}))),
             ("POST", "/tokens") => (Oneself, Body::Json(json!({ "name": "mine" }))),
             ("POST", "/attachments") => (Oneself, Body::File(b"hello")),

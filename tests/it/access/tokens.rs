@@ -1,7 +1,9 @@
 //! API tokens: shown once, listed without their secret, revoked. Guessing is rate limited.
 
-use super::{House, Shows};
+use super::{House, Shows, login::logins_of};
 use crate::{api::problem, harness::user};
+use chrono::{DateTime, TimeDelta, Utc};
+use photothread::domain::UserId;
 use reqwest::{
     Method, StatusCode,
     header::{RETRY_AFTER, WWW_AUTHENTICATE},
@@ -52,15 +54,56 @@ async fn tokens_cannot_create_tokens_and_need_a_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn guessing_is_rate_limited_per_address() {
+async fn tokens_may_expire_and_show_when() {
     let house = House::open().await;
+    let ann = house.world.private_chat(user(1001, "Ann"));
+    let browser = house.log_in(&ann).await;
+    let make = |days: Value| {
+        let body = json!({ "name": "script", "expires_in_days": days });
+        house.ask(&browser, Method::POST, "/tokens").json(&body).send()
+    };
+    for days in [json!(0), json!(-1), json!(3651), json!(1.5), json!("7")] {
+        problem(make(days).await.unwrap(), StatusCode::UNPROCESSABLE_ENTITY).await;
+    }
+    let made: Value = make(json!(7)).await.unwrap().json().await.unwrap();
+    let time = |value: &Value| value.as_str().unwrap().parse::<DateTime<Utc>>().unwrap();
+    let token = &made["token"];
+    assert_eq!(time(&token["expiresAt"]) - time(&token["createdAt"]), TimeDelta::days(7));
+    let shows = Shows::Token(made["secret"].as_str().unwrap().to_owned());
+    assert_eq!(house.status(&shows, "/sessions").await, StatusCode::OK);
+    assert_eq!(
+        make(Value::Null).await.unwrap().json::<Value>().await.unwrap()["token"]["expiresAt"],
+        Value::Null
+    );
+
+    // Created a week ago: it has just expired.
+    let logins = logins_of(&house, &house.settings).await;
+    let week = TimeDelta::days(7);
+    let (_, secret) = logins
+        .create_token(&UserId("1001".into()), "old", Some(week), Utc::now() - week)
+        .await
+        .unwrap()
+        .unwrap();
+    let refused = house.get(&Shows::Token(secret), "/sessions").await;
+    assert!(problem(refused, StatusCode::UNAUTHORIZED).await.contains("expired"));
+    house.bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn guessing_is_rate_limited_per_person_behind_a_trusted_proxy() {
+    let house = House::open_with(|settings| {
+        settings.with("PHOTOTHREAD_WEB__TRUSTED_PROXIES", "[\"127.0.0.1\", \"10.0.0.0/8\"]")
+    })
+    .await;
     let ann = house.world.private_chat(user(1001, "Ann"));
     let browser = house.log_in(&ann).await;
     let (token, _) = house.token(&browser).await;
     let link = house.link(&ann).await;
-    // A proxy on this machine names the client.
+    // Two proxies, and before them what the client says of itself.
     let from = async |address: &str, shows: &Shows, path: &str| {
-        let request = house.ask(shows, Method::GET, path).header("x-forwarded-for", address);
+        let request = house
+            .ask(shows, Method::GET, path)
+            .header("x-forwarded-for", format!("192.0.2.1, {address}, 10.0.0.7"));
         request.send().await.unwrap()
     };
     let eve = "203.0.113.66";
@@ -79,7 +122,7 @@ async fn guessing_is_rate_limited_per_address() {
     assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
     assert!(refused.headers().contains_key(RETRY_AFTER));
 
-    // Without that header all clients share one address; a valid token still works.
+    // A valid credential is no guess.
     assert_eq!(from(eve, &token, "/sessions").await.status(), StatusCode::OK);
     assert_eq!(from(eve, &Shows::Nothing, &link).await.status(), StatusCode::OK);
     assert_eq!(
@@ -88,5 +131,20 @@ async fn guessing_is_rate_limited_per_address() {
         "a neighbour"
     );
     assert_eq!(from(eve, &browser, "/sessions").await.status(), StatusCode::OK, "who is in is no guesser");
+    house.bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_trusted_proxy_forwarded_addresses_are_ignored() {
+    let house = House::open().await;
+    let guess = async |at: u32| {
+        let wrong = Shows::Token(format!("pt_{at}"));
+        let request = house.ask(&wrong, Method::GET, "/sessions");
+        request.header("x-forwarded-for", format!("203.0.113.{at}")).send().await.unwrap().status()
+    };
+    for at in 0..10 {
+        assert_eq!(guess(at).await, StatusCode::UNAUTHORIZED);
+    }
+    assert_eq!(guess(11).await, StatusCode::TOO_MANY_REQUESTS, "the connection's address counts");
     house.bot.stop().await;
 }

@@ -1,8 +1,19 @@
 //! Login by a link from the bot, and logout.
 
 use super::*;
-use crate::harness::{jpeg, user};
+use crate::harness::{Person, jpeg, user};
 use serde_json::json;
+
+/// The link that the bot gives after whatever else it has to say.
+async fn login_link(desk: &Desk, person: &Person) -> String {
+    person.says("/web").await;
+    loop {
+        let told = person.next_message().await.text;
+        if let Some(link) = told.split_whitespace().find(|word| word.starts_with(&desk.url)) {
+            return link.to_owned();
+        }
+    }
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_login_link_logs_in_and_shows_only_own_conversations() {
@@ -17,10 +28,7 @@ async fn a_login_link_logs_in_and_shows_only_own_conversations() {
         person.sends_photo(jpeg(64, 48), words).await;
         person.next_message().await;
     }
-    ann.says("/web").await;
-    let told = ann.next_message().await.text;
-    let link = told.split_whitespace().find(|word| word.starts_with(&desk.url)).expect("a link");
-    desk.go(link).await;
+    desk.go(&login_link(&desk, &ann).await).await;
     desk.click("main button, form button").await;
     desk.until_text("article.theirs .words", "rotate left").await;
     assert_eq!(desk.count("#list .item").await, 1, "Bob's is not Ann's to see");
@@ -30,12 +38,17 @@ async fn a_login_link_logs_in_and_shows_only_own_conversations() {
     desk.click("#tokens-open").await;
     desk.until_there("#tokens[open]").await;
     desk.write("#tokens input[name=name]", "my script").await;
+    desk.run("document.querySelector('#tokens select').value = '90'", json!([])).await;
     desk.click("#tokens [data-make]").await;
     desk.until("the secret", "document.querySelector('.new-token code').textContent.length > 20").await;
     desk.until_text(".token-list", "my script").await;
+    desk.until_text(".token-list", "never used, until").await;
     let script = "return fetch('/sessions', { credentials: 'omit', headers: { Authorization: \
          `Bearer ${document.querySelector('.new-token code').textContent}` } }).then((r) => r.status)";
     assert_eq!(desk.run(script, json!([])).await, json!(200));
+    desk.press(ESCAPE).await;
+    desk.click("#tokens-open").await;
+    desk.until_text(".token-list", "used just now, until").await;
     desk.click(".token-list button").await;
     desk.until("it to be revoked", "!document.querySelector('.token-list button')").await;
     assert_eq!(desk.run(script, json!([])).await, json!(401));
@@ -44,6 +57,16 @@ async fn a_login_link_logs_in_and_shows_only_own_conversations() {
     desk.until_text("body", "/web").await;
     desk.open("/").await;
     assert_eq!(desk.count("#log").await, 0, "the way back is closed");
+
+    desk.go(&login_link(&desk, &ann).await).await;
+    desk.click("main button, form button").await;
+    desk.until_there("#tokens-open").await;
+    desk.click("#tokens-open").await;
+    desk.click("#tokens [data-out]").await;
+    desk.until_text("body", "/web").await;
+    assert!(desk.address().await.ends_with("/login"), "logged out everywhere, and so here");
+    desk.open("/").await;
+    assert_eq!(desk.count("#log").await, 0);
     desk.forgive("401").await;
     desk.leave().await;
 }

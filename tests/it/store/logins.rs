@@ -22,6 +22,7 @@ fn token(name: &str, user: UserId) -> ApiToken {
         name: name.into(),
         created_at: now(),
         last_used_at: None,
+        expires_at: None,
     }
 }
 
@@ -90,6 +91,26 @@ on_both! {
         assert!(store.login("phone").await.unwrap().is_some());
     }
 
+    async fn logging_out_everywhere_ends_all_logins_and_links_of_one_person(store: Store) {
+        for (link_hash, login) in [("l1", "desk"), ("l2", "phone")] {
+            store.add_login_link(&link(link_hash, 5)).await.unwrap();
+            store.log_in(link_hash, login, now(), month()).await.unwrap();
+        }
+        store.renew_login("desk", "desk2", now(), month()).await.unwrap();
+        store.add_login_link(&link("unused", 5)).await.unwrap();
+        let bob = UserId("200".into());
+        store.add_login_link(&LoginLink { user_id: bob.clone(), ..link("l3", 5) }).await.unwrap();
+        store.log_in("l3", "of bob", now(), month()).await.unwrap();
+        assert!(store.add_api_token(&token("script", ann()), "h1", 2).await.unwrap());
+        store.log_out_everywhere(&ann()).await.unwrap();
+        for ended in ["desk", "desk2", "phone"] {
+            assert_eq!(store.login(ended).await.unwrap(), None, "{ended}");
+        }
+        assert!(!store.login_link_is_open("unused", now()).await.unwrap());
+        assert!(store.login("of bob").await.unwrap().is_some(), "Bob stays");
+        assert!(store.api_token("h1").await.unwrap().is_some(), "and so does the token");
+    }
+
     async fn what_cannot_open_the_door_any_more_is_forgotten(store: Store) {
         store.add_login_link(&link("old", -1)).await.unwrap();
         for (n, until) in [("1", now() - TimeDelta::seconds(1)), ("2", month()), ("3", month())] {
@@ -97,8 +118,14 @@ on_both! {
             store.log_in(n, n, now(), until).await.unwrap();
         }
         store.renew_login("2", "2b", now() - TimeDelta::minutes(2), month()).await.unwrap();
+        for (hash, expires_at) in [("h1", Some(now() - TimeDelta::seconds(1))), ("h2", Some(month())), ("h3", None)] {
+            store.add_api_token(&ApiToken { expires_at, ..token("script", ann()) }, hash, 9).await.unwrap();
+        }
         let a_minute_ago = now() - TimeDelta::minutes(1);
-        assert_eq!(store.delete_expired_logins(now(), a_minute_ago).await.unwrap(), 3, "a link and two logins");
+        assert_eq!(store.delete_expired_logins(now(), a_minute_ago).await.unwrap(), 4, "a link, two logins, a token");
+        for (hash, kept) in [("h1", false), ("h2", true), ("h3", true)] {
+            assert_eq!(store.api_token(hash).await.unwrap().is_some(), kept, "{hash}");
+        }
         for (hash, kept) in [("1", false), ("2", false), ("2b", true), ("3", true)] {
             assert_eq!(store.login(hash).await.unwrap().is_some(), kept, "{hash}");
         }
@@ -127,6 +154,9 @@ on_both! {
             assert!(store.add_api_token(&token("one", ann()), &format!("h{n}"), 2).await.unwrap());
         }
         assert!(!store.add_api_token(&token("too many", ann()), "h2", 2).await.unwrap());
+        let expired = ApiToken { expires_at: Some(now() - TimeDelta::days(1)), ..token("old", ann()) };
+        assert!(store.add_api_token(&expired, "h4", 3).await.unwrap());
+        assert!(store.add_api_token(&token("another", ann()), "h5", 3).await.unwrap(), "expired ones do not count");
         assert!(store.add_api_token(&token("bob's", UserId("200".into())), "h3", 2).await.unwrap());
     }
 }

@@ -55,6 +55,7 @@ async fn the_store_reads_the_samples(store: Store) {
     let draft = store.find_draft(&place, "13").await.unwrap().unwrap();
     assert_eq!(draft.turn_id, turn.turn_id);
     assert_eq!(turn.inputs, [thread[0].internal_id]);
+    assert_eq!(store.api_token("cc").await.unwrap().unwrap().expires_at, None, "it was made without an end");
     store.file(&filing(&place, vec![note("99", "and on it goes")])).await.unwrap();
     store.close().await;
 }

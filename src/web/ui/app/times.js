@@ -4,6 +4,7 @@ const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-d
 const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "short" });
 const weekday = new Intl.DateTimeFormat("en", { weekday: "short" });
 const day = new Intl.DateTimeFormat("en", { day: "numeric", month: "short" });
+const dayOfYear = new Intl.DateTimeFormat("en", { day: "numeric", month: "short", year: "numeric" });
 
 export function clocks(within) {
   for (const time of within.querySelectorAll("time[data-clock]")) {
@@ -13,7 +14,13 @@ export function clocks(within) {
   }
 }
 
-function ago(at) {
+/** A date that may be in another year. */
+export function date(at) {
+  return dayOfYear.format(at);
+}
+
+/** The time since then: minutes, hours, a day of the week or a date. */
+export function age(at) {
   const minutes = Math.floor((Date.now() - at) / 60000);
   if (minutes < 1) return "now";
   if (minutes < 60) return `${minutes} min`;
@@ -22,7 +29,7 @@ function ago(at) {
 }
 
 export function ages(within = document) {
-  for (const time of within.querySelectorAll("time[data-ago]")) time.textContent = ago(new Date(time.dateTime));
+  for (const time of within.querySelectorAll("time[data-ago]")) time.textContent = age(new Date(time.dateTime));
 }
 
 export function start() {
