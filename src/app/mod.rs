@@ -126,6 +126,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
     let logins = Arc::new(logins(&config, &store, &access, page));
     if let Some(bound) = bound {
         let proxies = web::TrustedProxies::new(config.web.trusted_proxies.clone());
+        let limits = server_limits(&config, &proxies);
         let site = web::Site {
             store: store.clone(),
             attachments: attachments.clone(),
@@ -135,10 +136,11 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
             echo_planners: [(InterfaceType::Telegram, telegram::plan_echo as crate::agent::Planner)].into(),
             logins: logins.clone(),
             public_url: config.web.public_url.clone(),
-            failed_attempts: web::FailedAttempts::new(proxies),
+            failed_attempts: web::FailedAttempts::new(proxies.clone()),
+            event_streams: web::EventStreams::within(limits.max_connections),
             exclusive_tags: config.web.exclusive_tags.clone(),
         };
-        tasks.run_once("web", bound.serve(site));
+        tasks.run_once("web", bound.serve(site, limits));
     }
 
     let (connected, telegram) = watch::channel(None);
@@ -215,6 +217,19 @@ fn logins(config: &Config, store: &Store, access: &Arc<Access>, page: Option<Soc
     }
     let admins = config.web.admins.iter().map(|id| UserId(id.to_string()));
     Logins::new(store.clone(), access.clone(), page_access, admins)
+}
+
+/// A page without login is for this machine alone: all its connections have one address, so only the total counts.
+fn server_limits(config: &Config, proxies: &web::TrustedProxies) -> web::ServerLimits {
+    let limits = web::ServerLimits::new(config.web.max_connections);
+    let (connections, wanted) = (limits.max_connections, config.web.max_connections);
+    if connections < wanted {
+        info!(connections, wanted, "the page takes fewer connections: the limit on open files is low");
+    }
+    match config.web.auth {
+        config::Auth::Local => limits,
+        config::Auth::Required => limits.shared_between_addresses(proxies.clone()),
+    }
 }
 
 /// One pool for edits, thumbnails of the page and views for models.

@@ -99,6 +99,7 @@ pub(super) static ROOT: ValueShape = Section(&[
             ("admins", Ids),
             ("public_url", OptionalText(check_origin)),
             ("trusted_proxies", Networks),
+            ("max_connections", Whole(8, 100_000)),
             ("exclusive_tags", TagGroups),
         ]),
     ),

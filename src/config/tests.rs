@@ -157,6 +157,7 @@ fn invalid_values_are_rejected_with_a_clear_message() {
         ("web: { exclusive_tags: ['mood:calm'] }", "must be a list of groups of tags, such as [topic, mood]"),
         ("web: { trusted_proxies: [proxy.lan] }", "must be a list of addresses and networks, such as"),
         ("web: { trusted_proxies: ['10.0.0.0/33'] }", "must be a list of addresses and networks, such as"),
+        ("web: { max_connections: 0 }", "must be a whole number from 8 to 100000"),
         ("agents: { a: { provider: claude } }", "supported are auto, offline, anthropic, openai, gemini"),
         ("agents: { a: { temperature: hot } }", "must be a number from 0 to 2, or null"),
         ("history: { titles: poet }", "must be model, message or null"),

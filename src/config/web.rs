@@ -1,4 +1,4 @@
-//! Settings of the page and the API: listen address, authentication, public URL, proxies.
+//! Settings of the page and the API: listen address, authentication, public URL, proxies, connections.
 
 use super::{Config, ConfigError};
 use ipnet::IpNet;
@@ -19,6 +19,8 @@ pub struct WebSettings {
     /// Reverse proxies whose `X-Forwarded-For` is believed.
     #[serde(deserialize_with = "deserialize_networks")]
     pub trusted_proxies: Vec<IpNet>,
+    /// Open connections to the page in all. The limit on open files may allow fewer.
+    pub max_connections: usize,
     /// Tag groups of which a message may carry only one tag.
     pub exclusive_tags: Vec<String>,
 }

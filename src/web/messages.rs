@@ -17,8 +17,13 @@ pub const NOT_FROM_THE_PAGE: &str =
 pub const TOKENS_MAKE_NO_TOKENS: &str =
     "A token cannot make another one. Log in to the page and make it there.";
 pub const TOO_MANY_TOKENS: &str = "You have as many tokens as one can have. Revoke one that you do not use.";
+pub const ONE_HOST: &str = "A request needs exactly one Host header.";
 pub const BEHIND_A_PROXY: &str = "This came through a proxy, but nobody has to log in here: everyone who reaches the proxy \
      would see everything. Set web.auth to required, and web.public_url to the address of the proxy.";
+pub const TOO_MANY_STREAMS: &str =
+    "You are watching as many conversations as one can at a time. Close one that you do not need.";
+pub const TOO_SLOW: &str = "The request came too slowly. Please try again on a better connection.";
+pub const BROKEN: &str = "Something went wrong here. Please try again.";
 pub const NOT_THIS_MACHINE: &str = "Open this page as http://127.0.0.1 or http://localhost.";
 
 pub fn answers_to(host: &str) -> String {

@@ -5,6 +5,8 @@ mod address;
 mod api;
 mod assets;
 mod auth;
+mod compression;
+mod event_streams;
 mod extract;
 mod file_response;
 mod forms;
@@ -13,10 +15,14 @@ mod messages;
 mod page;
 mod problem;
 mod request_log;
+mod server;
+mod slow_body;
 mod submit;
 
 pub use address::TrustedProxies;
 pub use auth::FailedAttempts;
+pub use event_streams::EventStreams;
+pub use server::ServerLimits;
 pub use submit::EchoPlanners;
 
 use crate::{
@@ -26,9 +32,18 @@ use crate::{
     rendering::Renderer,
     store::Store,
 };
-use axum::{Router, extract::DefaultBodyLimit, middleware, routing::get};
-use std::{net::SocketAddr, sync::Arc};
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    http::StatusCode,
+    middleware,
+    response::{IntoResponse as _, Response},
+    routing::get,
+};
+use problem::Problem;
+use std::{any::Any, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
+use tower_http::{catch_panic::CatchPanicLayer, trace::TraceLayer};
 use tracing::error;
 use url::Url;
 use utoipa_swagger_ui::{Config, SwaggerUi};
@@ -45,6 +60,7 @@ pub struct Site {
     /// The only address that the page answers to, if configured.
     pub public_url: Option<Url>,
     pub failed_attempts: FailedAttempts,
+    pub event_streams: EventStreams,
     /// Shows messages of the web on the interface that a conversation belongs to.
     pub echo_planners: EchoPlanners,
     /// Tag groups of which a message may have at most one.
@@ -73,7 +89,7 @@ pub async fn bind(address: SocketAddr) -> Result<Bound, BindError> {
     Ok(Bound { address: listener.local_addr().map_err(bind_error)?, listener })
 }
 
-fn router(site: Site) -> Router {
+fn router(site: Site, body_timeout: Duration) -> Router {
     let max_body = site.attachments.limits().max_file_bytes.saturating_mul(MAX_FILES_PER_FORM);
     let (api, description) = api::routes(site.attachments.limits());
     let site = Arc::new(site);
@@ -89,16 +105,31 @@ fn router(site: Site) -> Router {
         .merge(page::routes())
         .route("/healthz", get(|| async { "ok" }))
         .layer(DefaultBodyLimit::max(usize::try_from(max_body).unwrap_or(usize::MAX)))
+        .layer(middleware::from_fn_with_state(body_timeout, slow_body::cut_off))
+        .layer(CatchPanicLayer::custom(answer_panic))
         .layer(middleware::from_fn_with_state(site.clone(), auth::authenticate))
-        .layer(middleware::from_fn(request_log::trace_request))
+        .layer(compression::layer())
+        .layer(
+            TraceLayer::new_for_http()
+                .make_span_with(request_log::request_span)
+                .on_response(request_log::log_response)
+                .on_request(())
+                .on_body_chunk(())
+                .on_eos(())
+                .on_failure(()),
+        )
         .with_state(site)
 }
 
+/// The response to a request whose handler panicked. The panic itself is in the log already.
+fn answer_panic(_: Box<dyn Any + Send>) -> Response {
+    error!(op = "handle_request", "a request failed by a panic");
+    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, messages::BROKEN).into_response()
+}
+
 impl Bound {
-    pub async fn serve(self, site: Site) {
-        let service = router(site).into_make_service_with_connect_info::<SocketAddr>();
-        if let Err(error) = axum::serve(self.listener, service).await {
-            error!(%error, op = "serve", address = %self.address, "web server stopped");
-        }
+    pub async fn serve(self, site: Site, limits: ServerLimits) {
+        let app = router(site, limits.body_timeout);
+        server::serve(self.listener, app, limits).await;
     }
 }

@@ -187,7 +187,7 @@ documented_problems! {
         "404" "There is no such thing, or it is not yours to see",
         "405" "This address does not take this method",
         "408" "The request did not arrive in time",
-        "429" "Too often; try again later",
+        "429" "Too often, or too many at once; try again later",
         "503" "The database or the files cannot be reached; try again",
     }
     /// Problems of routes with a body.

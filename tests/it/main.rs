@@ -16,6 +16,8 @@ mod annotations;
 mod api;
 // The page in Chromium.
 mod browser;
+// Connections to the page: limits, time-outs, compression.
+mod connections;
 // Telegram conversations with the offline agent: photos, replies, albums, groups.
 mod conversations;
 // Files, settings and dependencies named in the documents exist.

@@ -15,12 +15,13 @@ use crate::{
         Site,
         auth::Identity,
         extract::{Path, Query},
+        messages,
         problem::{CommonProblems, Problem},
     },
 };
 use axum::{
     extract::State,
-    http::{HeaderMap, HeaderValue, header},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{
         IntoResponse, Response,
         sse::{Event, KeepAlive, Sse},
@@ -68,6 +69,8 @@ pub async fn watch(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let (session, _) = find_session(&viewer, &site.store, id).await?;
+    let too_many = || Problem::new(StatusCode::TOO_MANY_REQUESTS, messages::TOO_MANY_STREAMS);
+    let open = site.event_streams.start(&viewer.user).ok_or_else(too_many)?;
     let header = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.trim().parse().ok());
     let last = match header.or(query.last_event_id) {
         Some(id) => MessageId(id),
@@ -85,7 +88,11 @@ pub async fn watch(
         }
     };
     tokio::spawn(watch.in_current_span());
-    let stream = futures::stream::poll_fn(move |context| events.poll_recv(context));
+    let stream = futures::stream::poll_fn(move |context| {
+        // Counts until the response is dropped.
+        let _ = &open;
+        events.poll_recv(context)
+    });
     let mut response =
         Sse::new(stream).keep_alive(KeepAlive::new().interval(KEEP_ALIVE_INTERVAL)).into_response();
     // Tells nginx not to buffer the stream.

@@ -13,7 +13,7 @@ use crate::{
 };
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -51,6 +51,8 @@ pub async fn authenticate(State(site): State<Arc<Site>>, request: Request, next:
 /// Accepts the request and stores its `Identity`, or returns the refusal. Returns the renewed login, if any.
 async fn check(site: &Site, request: &mut Parts) -> Result<Option<String>, Response> {
     let path = request.uri.path();
+    let host = host_of(request)
+        .ok_or_else(|| Problem::new(StatusCode::BAD_REQUEST, messages::ONE_HOST).into_response())?;
     // Health checks may use any host name and come through a proxy.
     if path == "/healthz" {
         return Ok(None);
@@ -58,7 +60,6 @@ async fn check(site: &Site, request: &mut Parts) -> Result<Option<String>, Respo
     if !matches!(site.logins.page_access(), PageAccess::Login(_)) && is_forwarded(&request.headers) {
         return Err(Problem::new(StatusCode::FORBIDDEN, messages::BEHIND_A_PROXY).into_response());
     }
-    let host = request.headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     if let Some(detail) = wrong_host(site, host) {
         return Err(Problem::new(StatusCode::FORBIDDEN, detail).into_response());
     }
@@ -78,6 +79,17 @@ async fn check(site: &Site, request: &mut Parts) -> Result<Option<String>, Respo
         request.extensions.insert(identity);
     }
     Ok(renewed)
+}
+
+/// The `Host` of a request. None if there are several, or none where HTTP/1.1 demands one: a proxy before us may have
+/// read another one than we do.
+fn host_of(request: &Parts) -> Option<&str> {
+    let mut hosts = request.headers.get_all(header::HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        (Some(host), None) => Some(host.to_str().unwrap_or_default()),
+        (None, _) if request.version < Version::HTTP_11 => Some(""),
+        _ => None,
+    }
 }
 
 /// Whether a proxy passed the request on, as far as the headers show.
