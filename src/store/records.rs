@@ -115,6 +115,8 @@ impl FiledMessage {
 
 /// A file of a filed message. Its bytes are in the object store already.
 #[derive(Debug, Clone)]
+// A filing holds a handful of them for a moment: a box would save nothing.
+#[allow(clippy::large_enum_variant)]
 pub enum FiledFile {
     /// Gets its row with the message.
     New(Attachment),
