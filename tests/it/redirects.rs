@@ -78,7 +78,7 @@ async fn a_model_server_that_redirects_gets_no_second_request() {
         bot.stop().await;
 
         let store = settings.store().await;
-        let session = store.current_session(&Conversation::telegram(ann.chat_id)).await.unwrap().unwrap();
+        let session = newest_session(&store, &Conversation::telegram(ann.chat_id)).await.unwrap();
         let rows =
             store.messages_of_session(session.session_id, None, None, Detail::WithTools).await.unwrap();
         let error = rows.last().unwrap().error.clone().unwrap();

@@ -106,7 +106,7 @@ on_both! {
         for ended in ["desk", "desk2", "phone"] {
             assert_eq!(store.login(ended).await.unwrap(), None, "{ended}");
         }
-        assert!(!store.login_link_is_open("unused", now()).await.unwrap());
+        assert!(!store.login_link_is_valid("unused", now()).await.unwrap());
         assert!(store.login("of bob").await.unwrap().is_some(), "Bob stays");
         assert!(store.api_token("h1").await.unwrap().is_some(), "and so does the token");
     }
