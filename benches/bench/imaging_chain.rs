@@ -8,7 +8,7 @@ use photothread::{
     access::{Scope, Viewer},
     attachments::{Attachments, Limits, NewFile, Objects},
     domain::{Attachment, AttachmentId, NewMessage, Role, UserId},
-    rendering::{RenderPool, Renderer},
+    rendering::{PoolLimits, RenderPool, Renderer},
     store::Store,
     tools::{Output, Registry, ToolContext, read_recipe},
 };
@@ -49,7 +49,7 @@ impl Thread {
         let limits = Limits { max_file_bytes: 50 << 20, max_conversation_bytes: 5 << 30 };
         let attachments = Attachments::new(store.clone(), Objects::open("memory://")?, limits);
         let render_pool =
-            RenderPool::new(2, 512 << 20, imaging::Limits::default(), imaging::Fonts::default());
+            RenderPool::new(PoolLimits::default(), imaging::Limits::default(), imaging::Fonts::default());
         let renderer = Renderer::new(store.clone(), attachments, render_pool, read_recipe);
         let scope = Viewer::local().uploads();
         let photo = NewFile::from_person(Bytes::from(photo), Some("photo.jpg".to_owned()));

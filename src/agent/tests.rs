@@ -7,7 +7,7 @@ use crate::{
     domain::{Answer, Conversation, InterfaceType, PlannedSend, Role, SendKind, TurnId, TurnState, UserId},
     prompts::Prompts,
     providers::{Completion, Listener, Prompt, Provider, ProviderError},
-    rendering::{RenderPool, Renderer},
+    rendering::{PoolLimits, RenderPool, Renderer},
     store::{FiledMessage, Filing, Store, WantsTurn},
     tools::{Registry, read_recipe},
 };
@@ -47,7 +47,11 @@ fn plan(answer: &Answer) -> Vec<PlannedSend> {
 fn engine(store: &Store) -> Arc<Engine> {
     let limits = Limits { max_file_bytes: 1 << 20, max_conversation_bytes: 1 << 20 };
     let attachments = Attachments::new(store.clone(), Objects::open("memory://").unwrap(), limits);
-    let pool = RenderPool::new(1, 1 << 20, imaging::Limits::default(), imaging::Fonts::default());
+    let pool = RenderPool::new(
+        PoolLimits { edits_at_once: 1, memory_bytes: 1 << 20, ..PoolLimits::default() },
+        imaging::Limits::default(),
+        imaging::Fonts::default(),
+    );
     let renderer = Renderer::new(store.clone(), attachments, pool, read_recipe);
     let agent = Agent {
         name: "moody".into(),

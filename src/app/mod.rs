@@ -16,7 +16,7 @@ use crate::{
     domain::{InterfaceType, UserId},
     prompts::Prompts,
     providers::{Hosted, ImageGenerator, ModelSettings, Provider, http_client, offline::Offline},
-    rendering::{RenderPool, Renderer},
+    rendering::{PoolLimits, RenderPool, Renderer},
     store::Store,
     telegram::{self, Connected},
     tools::{GENERATIVE_TOOLS, Registry, read_recipe},
@@ -237,7 +237,12 @@ fn render_pool(config: &Config) -> anyhow::Result<RenderPool> {
     let limits = imaging::Limits { max_pixels: config.attachments.max_pixels, ..imaging::Limits::default() };
     let fonts = imaging::Fonts::with_files(config.images.read_fonts()?)
         .map_err(|error| anyhow!("images.fonts: {error}"))?;
-    Ok(RenderPool::new(config.limits.edits_at_once, config.limits.edit_memory_bytes, limits, fonts))
+    let pool = PoolLimits {
+        edits_at_once: config.limits.edits_at_once,
+        memory_bytes: config.limits.edit_memory_bytes,
+        max_wait: config.limits.edit_wait(),
+    };
+    Ok(RenderPool::new(pool, limits, fonts))
 }
 
 fn engine(

@@ -248,6 +248,7 @@ pub struct LimitSettings {
     pub turn_timeout_seconds: f64,
     pub edits_at_once: usize,
     pub edit_memory_bytes: u64,
+    pub edit_wait_seconds: f64,
     pub model_silence_seconds: f64,
     /// US dollars a day.
     pub daily_budget_per_user: Option<f64>,
@@ -257,6 +258,10 @@ pub struct LimitSettings {
 impl LimitSettings {
     pub fn tool_timeout(&self) -> Duration {
         Duration::from_secs_f64(self.tool_timeout_seconds)
+    }
+    /// How long an edit may wait for a worker and for memory.
+    pub fn edit_wait(&self) -> Duration {
+        Duration::from_secs_f64(self.edit_wait_seconds)
     }
     /// How long a model may send nothing before the request is given up.
     pub fn model_silence(&self) -> Duration {

@@ -144,6 +144,7 @@ pub(super) static ROOT: ValueShape = Section(&[
             ("turn_timeout_seconds", Number(0.1, 86_400.0)),
             ("edits_at_once", Whole(1, 64)),
             ("edit_memory_bytes", Whole(16 << 20, 1_024 * GIB)),
+            ("edit_wait_seconds", Number(0.0, 3_600.0)),
             ("model_silence_seconds", Number(0.1, 3_600.0)),
             ("daily_budget_per_user", OptionalNumber(0.0, 1_000_000.0)),
             ("daily_budget_per_chat", OptionalNumber(0.0, 1_000_000.0)),

@@ -23,6 +23,9 @@ pub enum RenderError {
     /// The work panicked. The log has the details.
     #[error("This could not be processed: something broke on our side. Try another way, or another file.")]
     Crashed,
+    /// The wait for a worker or for memory was too long.
+    #[error("Many {kind} are waiting right now. Please try again in a minute.")]
+    Busy { kind: &'static str },
     #[error("Pictures cannot be edited any more: shutting down.")]
     ShuttingDown,
 }
@@ -36,7 +39,10 @@ impl From<StoreError> for RenderError {
 impl RenderError {
     /// True if the same request may succeed in a moment.
     pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Attachment(error) if error.is_passing())
+        match self {
+            Self::Attachment(error) => error.is_passing(),
+            other => matches!(other, Self::Busy { .. }),
+        }
     }
 
     /// A sentence for a person, without internal details.

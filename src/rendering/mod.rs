@@ -1,6 +1,6 @@
 //! Rendering: from an attachment and its recipe to pixels, a stored file or a view.
 //!
-//! `RenderPool` bounds CPU-bound work, `PixelCache` keeps decoded pictures between the edits of a turn, `EditChain` is the
+//! `RenderPool` bounds CPU-bound work (`Workers` is how), `PixelCache` keeps decoded pictures between the edits of a turn, `EditChain` is the
 //! edits between the nearest pixels and the picture asked for, `Renderer` is the one way to a picture's file or view, and
 //! `ViewCache` keeps small copies. Losing a cache loses nothing: recipes rebuild what it held.
 
@@ -12,10 +12,12 @@ mod renderer;
 #[cfg(test)]
 mod tests;
 mod view_cache;
+mod workers;
 
 pub use chain::{EditChain, FileEdit, LastEdit, PixelEdit, Rendered};
 pub use error::RenderError;
 pub use pixel_cache::TurnPixels;
-pub use pool::RenderPool;
+pub use pool::{PoolLimits, RenderPool};
 pub use renderer::{ReadRecipe, Renderer};
 pub use view_cache::ViewImage;
+pub use workers::Reservation;

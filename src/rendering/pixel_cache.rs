@@ -1,7 +1,7 @@
 //! Pixel cache: decoded pictures of the running turns, so that a chain of edits decodes once. Safe to lose: recipes
 //! rebuild it.
 
-use super::pool::MIB;
+use super::workers::MIB;
 use crate::domain::AttachmentId;
 use imaging::Picture;
 use std::{

@@ -1,52 +1,57 @@
-//! Worker pool for CPU-bound work: bounds concurrency and memory, stops on time-out, contains panics.
+//! Worker pool for CPU-bound work: bounds concurrency, memory and waiting, stops on time-out, contains panics. Reading
+//! text has workers of its own, so that no search keeps an edit waiting.
 
-use super::RenderError;
+use super::{
+    RenderError,
+    workers::{Reservation, Workers},
+};
+use crate::domain::Conversation;
 use imaging::{EditContext, Fonts, ImagingError, Limits, StopFlag};
-use std::sync::Arc;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use std::time::Duration;
 
-pub(super) const MIB: u64 = 1 << 20;
 /// One part in this many of the edit memory belongs to the pixel cache.
 const PIXEL_CACHE_SHARE: u64 = 4;
+/// Text files that are read or searched at the same time.
+const READERS: usize = 2;
+/// Memory for reading text, besides the memory for edits.
+const READING_MEMORY: u64 = 100 << 20;
+
+/// How much work the pool takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PoolLimits {
+    pub edits_at_once: usize,
+    /// Covers running edits and the pixel cache.
+    pub memory_bytes: u64,
+    /// How long work waits for a worker and for memory.
+    pub max_wait: Duration,
+}
+
+impl Default for PoolLimits {
+    fn default() -> Self {
+        Self { edits_at_once: 2, memory_bytes: 512 << 20, max_wait: Duration::from_secs(30) }
+    }
+}
 
 /// Cheap to clone; all clones share the same workers and memory.
 #[derive(Clone, Debug)]
 pub struct RenderPool {
-    workers: Arc<Semaphore>,
-    /// One permit per MiB.
-    memory: Arc<Semaphore>,
-    worker_count: usize,
-    memory_mib: u32,
+    edits: Workers,
+    readers: Workers,
     pixel_cache_bytes: u64,
     limits: Limits,
     fonts: Fonts,
-}
-
-/// Stops the work when the future that waits for it is dropped, so that a time-out frees the worker.
-struct StopOnDrop(StopFlag);
-
-impl Drop for StopOnDrop {
-    fn drop(&mut self) {
-        self.0.stop();
-    }
 }
 
 impl RenderPool {
     /// Memory that the pool reserves per pixel: four bytes, and three copies at an edit's peak (before, after, encoded).
     pub const BYTES_PER_PIXEL: u64 = 4 * 3;
 
-    /// `memory_bytes` covers running edits and the pixel cache.
-    pub fn new(edits_at_once: usize, memory_bytes: u64, limits: Limits, fonts: Fonts) -> Self {
-        let worker_count = edits_at_once.clamp(1, Semaphore::MAX_PERMITS);
-        let max_permits = u32::try_from(Semaphore::MAX_PERMITS).unwrap_or(u32::MAX);
-        let pixel_cache_bytes = memory_bytes / PIXEL_CACHE_SHARE;
-        let for_edits = (memory_bytes - pixel_cache_bytes) / MIB;
-        let memory_mib = u32::try_from(for_edits).unwrap_or(max_permits).clamp(1, max_permits);
+    pub fn new(pool: PoolLimits, limits: Limits, fonts: Fonts) -> Self {
+        let pixel_cache_bytes = pool.memory_bytes / PIXEL_CACHE_SHARE;
+        let for_edits = pool.memory_bytes - pixel_cache_bytes;
         Self {
-            workers: Arc::new(Semaphore::new(worker_count)),
-            memory: Arc::new(Semaphore::new(memory_mib as usize)),
-            worker_count,
-            memory_mib,
+            edits: Workers::new("edits", pool.edits_at_once, for_edits, pool.max_wait),
+            readers: Workers::new("searches", READERS, READING_MEMORY, pool.max_wait),
             pixel_cache_bytes,
             limits,
             fonts,
@@ -55,7 +60,7 @@ impl RenderPool {
 
     /// Memory for all running edits together, in bytes.
     pub fn memory(&self) -> u64 {
-        u64::from(self.memory_mib) * MIB
+        self.edits.memory()
     }
 
     /// Memory set aside for the pixel cache, in bytes.
@@ -72,50 +77,46 @@ impl RenderPool {
     }
 
     pub fn worker_count(&self) -> usize {
-        self.worker_count
+        self.edits.count()
+    }
+
+    /// Whether an edit of this conversation waits for a worker or for memory at this moment.
+    pub fn has_waiting_edits(&self, conversation: &Conversation) -> bool {
+        self.edits.has_waiting(conversation)
     }
 
     /// Runs an edit. `pixels` is the larger of the pixel counts before and after it.
     pub async fn run_edit<T: Send + 'static>(
         &self,
+        conversation: &Conversation,
         pixels: u64,
         edit: impl FnOnce(&EditContext) -> Result<T, ImagingError> + Send + 'static,
     ) -> Result<T, RenderError> {
-        let stop = StopOnDrop(StopFlag::default());
-        let work = EditContext::new(self.limits, stop.0.clone()).with_fonts(self.fonts.clone());
-        let result = self.run(pixels.saturating_mul(Self::BYTES_PER_PIXEL), move || edit(&work)).await?;
+        let memory_bytes = pixels.saturating_mul(Self::BYTES_PER_PIXEL);
+        let place = self.edits.reserve(conversation, memory_bytes).await?;
+        self.run_in(&place, edit).await
+    }
+
+    async fn run_in<T: Send + 'static>(
+        &self,
+        place: &Reservation,
+        edit: impl FnOnce(&EditContext) -> Result<T, ImagingError> + Send + 'static,
+    ) -> Result<T, RenderError> {
+        let (limits, fonts) = (self.limits, self.fonts.clone());
+        let work = move |stop: &StopFlag| edit(&EditContext::new(limits, stop.clone()).with_fonts(fonts));
+        let result = place.run(work).await?;
         if let Err(ImagingError::Failed { detail } | ImagingError::Damaged { detail, .. }) = &result {
             tracing::debug!(op = "run_edit", detail, "a picture could not be edited");
         }
         Ok(result?)
     }
 
-    /// Runs any slow work that takes about `memory_bytes`. The work keeps its worker until it ends, even if the caller
-    /// stops waiting: a thread cannot be stopped from outside.
-    pub async fn run<T: Send + 'static>(
+    /// Memory on the workers for reading text.
+    pub async fn reserve_reading(
         &self,
+        conversation: &Conversation,
         memory_bytes: u64,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, RenderError> {
-        let permits = self.acquire(memory_bytes).await?;
-        let running = tokio::task::spawn_blocking(move || {
-            let _permits = permits;
-            work()
-        });
-        running.await.map_err(|error| {
-            tracing::error!(%error, op = "render_pool", "work on the pool panicked");
-            RenderError::Crashed
-        })
-    }
-
-    /// Memory first, then a worker, so that no worker idles while its work waits for memory. Work larger than the whole
-    /// memory runs alone.
-    async fn acquire(&self, memory_bytes: u64) -> Result<[OwnedSemaphorePermit; 2], RenderError> {
-        let share = u32::try_from(memory_bytes.div_ceil(MIB)).unwrap_or(u32::MAX);
-        let share = share.clamp(1, self.memory_mib);
-        let closed = |_| RenderError::ShuttingDown;
-        let memory = self.memory.clone().acquire_many_owned(share).await.map_err(closed)?;
-        let worker = self.workers.clone().acquire_owned().await.map_err(closed)?;
-        Ok([memory, worker])
+    ) -> Result<Reservation, RenderError> {
+        self.readers.reserve(conversation, memory_bytes).await
     }
 }

@@ -62,7 +62,10 @@ impl Renderer {
             Rendered::Picture(picture) => imaging::encode(&picture),
             Rendered::File(encoded) => Ok(encoded),
         };
-        let encoded = self.pool.run_edit(chain.max_pixels(), move |work| render(chain, work)).await?;
+        let encoded = self
+            .pool
+            .run_edit(&file.conversation, chain.max_pixels(), move |work| render(chain, work))
+            .await?;
         let stored = self.attachments.keep_rendered(file, Bytes::from(encoded.bytes)).await?;
         self.store.store_rendered_attachment(&stored).await?;
         Ok(stored)
@@ -104,11 +107,11 @@ impl Renderer {
     async fn render_view(&self, file: &Attachment, view: View) -> Result<Encoded, RenderError> {
         if let Some(picture) = self.pixels.get(file.attachment_id) {
             let render = move |work: &EditContext| imaging::view(&picture, &view, work);
-            return self.pool.run_edit(pixel_count(file), render).await;
+            return self.pool.run_edit(&file.conversation, pixel_count(file), render).await;
         }
         let bytes = self.bytes(file).await?;
         let render = move |work: &EditContext| imaging::view_file(&bytes, &view, work);
-        self.pool.run_edit(pixel_count(file), render).await
+        self.pool.run_edit(&file.conversation, pixel_count(file), render).await
     }
 
     /// Follows recipes back to the nearest cached pixels or stored file. Cached pixels are taken out of the cache, because

@@ -1,8 +1,15 @@
-//! The bounds of the render pool: workers, memory, contained panics, stopped work.
+//! The bounds of the render pool: workers, memory, waiting, contained panics, stopped work.
 
-use super::{RenderError, RenderPool};
+use super::{PoolLimits, RenderError, RenderPool};
+use crate::domain::Conversation;
 use imaging::ImagingError;
-use std::sync::mpsc;
+use std::{
+    sync::{
+        atomic::{AtomicI64, Ordering},
+        mpsc,
+    },
+    time::Duration,
+};
 use tokio::sync::oneshot;
 
 const MEGAPIXEL: u64 = 1 << 20;
@@ -14,7 +21,32 @@ struct Held {
     done: tokio::task::JoinHandle<Result<(), RenderError>>,
 }
 
+fn pool(edits_at_once: usize, memory_bytes: u64) -> RenderPool {
+    let limits = PoolLimits { edits_at_once, memory_bytes, ..PoolLimits::default() };
+    RenderPool::new(limits, imaging::Limits::default(), imaging::Fonts::default())
+}
+
+/// A pool in which nothing waits: what cannot start at once is given up.
+fn impatient_pool(edits_at_once: usize, memory_bytes: u64) -> RenderPool {
+    let limits = PoolLimits { edits_at_once, memory_bytes, max_wait: Duration::ZERO };
+    RenderPool::new(limits, imaging::Limits::default(), imaging::Fonts::default())
+}
+
+fn ann() -> Conversation {
+    Conversation::telegram(1)
+}
+
+fn bob() -> Conversation {
+    Conversation::telegram(2)
+}
+
+/// In a conversation of its own, so that it waits for nothing but workers and memory.
 fn hold(pool: &RenderPool, pixels: u64) -> Held {
+    static CHATS: AtomicI64 = AtomicI64::new(100);
+    hold_for(pool, Conversation::telegram(CHATS.fetch_add(1, Ordering::Relaxed)), pixels)
+}
+
+fn hold_for(pool: &RenderPool, conversation: Conversation, pixels: u64) -> Held {
     let (tell, begun) = oneshot::channel();
     let (end, wait) = mpsc::channel();
     let pool = pool.clone();
@@ -24,7 +56,7 @@ fn hold(pool: &RenderPool, pixels: u64) -> Held {
             let _ = wait.recv();
             Ok(())
         };
-        pool.run_edit(pixels, work).await
+        pool.run_edit(&conversation, pixels, work).await
     });
     Held { begun, end, done }
 }
@@ -39,7 +71,7 @@ async fn settle() {
 
 #[tokio::test]
 async fn no_more_edits_run_than_there_are_workers() {
-    let pool = RenderPool::new(2, 1 << 30, imaging::Limits::default(), imaging::Fonts::default());
+    let pool = pool(2, 1 << 30);
     let (first, second) = (hold(&pool, 1), hold(&pool, 1));
     first.begun.await.unwrap();
     second.begun.await.unwrap();
@@ -58,7 +90,7 @@ async fn no_more_edits_run_than_there_are_workers() {
 async fn edits_wait_for_memory() {
     // At twelve bytes per pixel, two pictures of two megapixels fit into 48 MiB; a third must wait. A quarter of the 64 MiB
     // belongs to the pixel cache.
-    let pool = RenderPool::new(10, 64 << 20, imaging::Limits::default(), imaging::Fonts::default());
+    let pool = pool(10, 64 << 20);
     let first = hold(&pool, 2 * MEGAPIXEL);
     let second = hold(&pool, 2 * MEGAPIXEL);
     first.begun.await.unwrap();
@@ -77,7 +109,7 @@ async fn edits_wait_for_memory() {
 
 #[tokio::test]
 async fn an_edit_larger_than_the_memory_runs_alone() {
-    let pool = RenderPool::new(4, 16 << 20, imaging::Limits::default(), imaging::Fonts::default());
+    let pool = pool(4, 16 << 20);
     let huge = hold(&pool, u64::MAX);
     huge.begun.await.unwrap();
     let mut other = hold(&pool, 1);
@@ -92,7 +124,7 @@ async fn an_edit_larger_than_the_memory_runs_alone() {
 
 #[tokio::test]
 async fn abandoned_work_keeps_its_worker_until_it_ends() {
-    let pool = RenderPool::new(1, 1 << 30, imaging::Limits::default(), imaging::Fonts::default());
+    let pool = pool(1, 1 << 30);
     let abandoned = hold(&pool, 1);
     abandoned.begun.await.unwrap();
     abandoned.done.abort();
@@ -107,24 +139,25 @@ async fn abandoned_work_keeps_its_worker_until_it_ends() {
 
 #[tokio::test]
 async fn a_panic_fails_only_that_edit() {
-    let pool = RenderPool::new(1, 1 << 20, imaging::Limits::default(), imaging::Fonts::default());
+    let pool = pool(1, 1 << 20);
     for _ in 0..3 {
-        let broken = pool.run_edit::<()>(1, |_| panic!("secret detail")).await;
+        let broken = pool.run_edit::<()>(&ann(), 1, |_| panic!("secret detail")).await;
         let Err(error @ RenderError::Crashed) = broken else {
             panic!("{broken:?}");
         };
         assert!(!error.to_string().contains("secret"), "{error}");
     }
-    assert_eq!(pool.run_edit(1, |_| Ok(7)).await.unwrap(), 7);
-    let refused = pool.run_edit::<()>(1, |_| Err(ImagingError::NotAnImage)).await;
+    assert_eq!(pool.run_edit(&ann(), 1, |_| Ok(7)).await.unwrap(), 7);
+    let refused = pool.run_edit::<()>(&ann(), 1, |_| Err(ImagingError::NotAnImage)).await;
     assert!(matches!(refused, Err(RenderError::Imaging(ImagingError::NotAnImage))));
 }
 
 #[tokio::test]
 async fn abandoned_work_is_stopped() {
-    let pool = RenderPool::new(1, 1 << 20, imaging::Limits::default(), imaging::Fonts::default());
+    let pool = pool(1, 1 << 20);
     let (tell, mut begun) = oneshot::channel();
-    let endless = pool.run_edit::<()>(1, move |work: &imaging::EditContext| {
+    let ann = ann();
+    let endless = pool.run_edit::<()>(&ann, 1, move |work: &imaging::EditContext| {
         let _ = tell.send(());
         loop {
             work.check_stopped()?;
@@ -138,5 +171,68 @@ async fn abandoned_work_is_stopped() {
     }
     drop(endless);
     // The only worker is free again: the work has ended, not just the waiting.
-    assert_eq!(pool.run_edit(1, |_| Ok(7)).await.unwrap(), 7);
+    assert_eq!(pool.run_edit(&ann, 1, |_| Ok(7)).await.unwrap(), 7);
+}
+
+fn assert_busy<T: std::fmt::Debug>(result: Result<T, RenderError>) {
+    let error = result.expect_err("it waited");
+    assert!(error.is_passing());
+    assert_eq!(error.describe(), "Many edits are waiting right now. Please try again in a minute.");
+}
+
+#[tokio::test]
+async fn waiting_for_a_worker_or_for_memory_ends_with_the_reason() {
+    for (workers, pixels) in [(1, 1), (2, 4 * MEGAPIXEL)] {
+        let pool = impatient_pool(workers, 64 << 20);
+        let held = hold(&pool, pixels);
+        held.begun.await.unwrap();
+        assert!(!pool.has_waiting_edits(&ann()));
+        assert_busy(pool.run_edit(&ann(), pixels, |_| Ok(7)).await);
+        held.end.send(()).unwrap();
+        held.done.await.unwrap().unwrap();
+        assert_eq!(pool.run_edit(&ann(), pixels, |_| Ok(7)).await.unwrap(), 7);
+    }
+}
+
+#[tokio::test]
+async fn an_edit_of_another_conversation_goes_before_the_third_of_the_first() {
+    let pool = pool(1, 1 << 30);
+    let first = hold_for(&pool, ann(), 1);
+    first.begun.await.unwrap();
+    let (mut second, mut third) = (hold_for(&pool, ann(), 1), hold_for(&pool, ann(), 1));
+    settle().await;
+    assert!(pool.has_waiting_edits(&ann()) && !pool.has_waiting_edits(&bob()));
+    let other = hold_for(&pool, bob(), 1);
+    settle().await;
+    assert!(pool.has_waiting_edits(&bob()));
+    first.end.send(()).unwrap();
+    other.begun.await.unwrap();
+    settle().await;
+    assert!(second.begun.try_recv().is_err() && third.begun.try_recv().is_err());
+    for end in [other.end, second.end, third.end] {
+        end.send(()).unwrap();
+    }
+    for done in [first.done, other.done, second.done, third.done] {
+        done.await.unwrap().unwrap();
+    }
+    assert!(!pool.has_waiting_edits(&ann()) && !pool.has_waiting_edits(&bob()));
+}
+
+#[tokio::test]
+async fn reading_takes_no_worker_of_editing() {
+    let pool = impatient_pool(1, 64 << 20);
+    let (end, wait) = mpsc::channel::<()>();
+    let (tell, begun) = oneshot::channel();
+    let place = pool.reserve_reading(&ann(), 1).await.unwrap();
+    let read = tokio::spawn(async move {
+        let work = move |_: &imaging::StopFlag| {
+            let _ = tell.send(());
+            let _ = wait.recv();
+        };
+        place.run(work).await
+    });
+    begun.await.unwrap();
+    assert_eq!(pool.run_edit(&ann(), 4 * MEGAPIXEL, |_| Ok(7)).await.unwrap(), 7);
+    end.send(()).unwrap();
+    read.await.unwrap().unwrap();
 }

@@ -287,7 +287,7 @@ impl Transformation<'_> {
         let scale_down = move |work: &EditContext| {
             imaging::view_file(&bytes, &imaging::View::whole(MAX_UPLOAD_SIDE), work)
         };
-        let picture = to_loaded_file(self.context.pool().run_edit(pixels(file), scale_down).await?);
+        let picture = to_loaded_file(self.context.pool().run_edit(&file.conversation, pixels(file), scale_down).await?);
         let redrawn = self.request(picture, None).await?;
         let extension = check_picture(self.context, &redrawn).await?;
         self.store(file, redrawn, extension).await
@@ -302,7 +302,7 @@ impl Transformation<'_> {
     ) -> Result<Attachment, ToolError> {
         let pool = self.context.pool();
         let prepare = move |work: &EditContext| prepare_region(&bytes, part, work);
-        let (picture, only, layout) = pool.run_edit(pixels(file), prepare).await?;
+        let (picture, only, layout) = pool.run_edit(&file.conversation, pixels(file), prepare).await?;
         let redrawn = self.request(picture, Some(only)).await?;
         check_picture(self.context, &redrawn).await?;
         // Loaded again, so that the file is not in memory for the minutes that a service takes.
@@ -312,7 +312,7 @@ impl Transformation<'_> {
             let original = imaging::decode(&original, work)?;
             imaging::encode(&ops::paste_region(original, canvas, &layout, part, work)?)
         };
-        let Encoded { bytes, extension, .. } = pool.run_edit(pixels(file), paste).await?;
+        let Encoded { bytes, extension, .. } = pool.run_edit(&file.conversation, pixels(file), paste).await?;
         self.store(file, bytes.into(), extension).await
     }
 
@@ -384,7 +384,7 @@ async fn check_picture(context: &ToolContext, bytes: &Bytes) -> Result<&'static 
     let (file, pixels) = (bytes.clone(), u64::from(probe.width) * u64::from(probe.height));
     context.pool().limits().check(probe.width, probe.height).map_err(|error| refuse(&error))?;
     let open = move |work: &EditContext| imaging::decode(&file, work).map(imaging::Picture::recycle);
-    match context.pool().run_edit(pixels, open).await {
+    match context.pool().run_edit(context.scope.conversation(), pixels, open).await {
         Ok(()) => Ok(probe.format.extension()),
         Err(RenderError::Imaging(error)) => Err(refuse(&error)),
         Err(other) => Err(other.into()),

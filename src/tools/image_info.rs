@@ -91,7 +91,9 @@ async fn measure(context: &ToolContext, file: &Attachment) -> Result<(Info, u64)
     context.pool().limits().check(width, height)?;
     let bytes = context.bytes(file).await?;
     let (pixels, size) = (u64::from(width) * u64::from(height), bytes.len() as u64);
-    Ok((context.pool().run_edit(pixels, move |work| info::info(&bytes, work)).await?, size))
+    let conversation = context.scope.conversation();
+    let info = context.pool().run_edit(conversation, pixels, move |work| info::info(&bytes, work)).await?;
+    Ok((info, size))
 }
 
 fn describe_info(name: &str, bytes: u64, info: &Info) -> String {

@@ -19,6 +19,7 @@ mod schema;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod text_search;
 mod usage_log;
 mod wording;
 

@@ -2,17 +2,23 @@
 
 use super::{
     Tool, ToolContext, ToolError, ToolResult,
-    arguments::{self, bad_argument, object},
-    plain_text, wording,
+    arguments::{self, object, bad_argument},
+    plain_text,
+    text_search::{OVERLAP_BYTES, Pattern, Stopped, Syntax, WINDOW_BYTES},
+    wording,
 };
 use crate::{
+    attachments::size,
     domain::Attachment,
     providers::{ToolSpec, fence},
 };
 use futures::{FutureExt as _, future::BoxFuture};
-use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::{
+    ops::Range,
+    time::{Duration, Instant},
+};
 
 const DEFAULT_LINES: usize = 200;
 const MAX_LINES: usize = 1_000;
@@ -20,22 +26,35 @@ const MAX_RESULT_CHARS: usize = 16_000;
 /// A longer line is cut to the surroundings of its match.
 const MAX_MATCH_CHARS: usize = 400;
 const MAX_PATTERN_CHARS: u64 = 300;
-/// Memory of the compiled pattern, and of matching it.
-const MAX_REGEX_BYTES: usize = 1 << 20;
+/// The largest file that is read: as large as a bot may fetch from Telegram.
+const MAX_TEXT_BYTES: u64 = 20 << 20;
+/// The file, and its text as UTF-8: up to three bytes for each byte of another encoding, and a spare one while it grows.
+const MEMORY_PER_BYTE: u64 = 5;
+/// A search that takes longer has a pattern that is too complex for the file.
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(10);
 
-pub(super) struct ReadTextAttachment;
+pub(super) struct ReadTextAttachment {
+    pub(super) search_timeout: Duration,
+}
+
+impl Default for ReadTextAttachment {
+    fn default() -> Self {
+        Self { search_timeout: SEARCH_TIMEOUT }
+    }
+}
 
 #[derive(Deserialize)]
 struct ReadTextArguments {
     attachment_id: String,
     grep: Option<String>,
+    literal: Option<bool>,
     offset: Option<f64>,
     limit: Option<f64>,
 }
 
 /// Which lines to return.
 struct LineSelection {
-    grep: Option<Regex>,
+    grep: Option<Pattern>,
     offset: usize,
     limit: usize,
 }
@@ -45,7 +64,8 @@ impl Tool for ReadTextAttachment {
         ToolSpec {
             name: "read_text_attachment",
             progress: "reading notes",
-            description: "Reads lines of a text file (plain text, CSV, JSON, code, logs, …), or finds lines in it.",
+            description: "Reads lines of a text file (plain text, CSV, JSON, code, logs, …), or finds lines in it. Files \
+                          of up to 20 MB.",
             parameters: object(
                 json!({
                     "attachment_id": {"type": "string", "description": "An attachment id of this conversation."},
@@ -53,7 +73,15 @@ impl Tool for ReadTextAttachment {
                         "type": "string",
                         "minLength": 1,
                         "maxLength": MAX_PATTERN_CHARS,
-                        "description": "Only lines that match this regular expression, upper and lower case alike.",
+                        "description": format!(
+                            "Only lines that match this regular expression, upper and lower case alike. In lines over \
+                             {WINDOW_BYTES} bytes a match has at most {OVERLAP_BYTES} bytes."
+                        ),
+                    },
+                    "literal": {
+                        "type": "boolean",
+                        "default": false,
+                        "description": "True takes every character of grep as it is, instead of as a regular expression.",
                     },
                     "offset": {
                         "type": "integer",
@@ -83,8 +111,9 @@ impl Tool for ReadTextAttachment {
         async move {
             let asked: ReadTextArguments = arguments::read(&self.spec().parameters, &arguments)?;
             let id = arguments::id("attachment_id", &asked.attachment_id)?;
+            let syntax = if asked.literal == Some(true) { Syntax::Literal } else { Syntax::Regex };
             let selection = LineSelection {
-                grep: asked.grep.as_deref().map(compile_pattern).transpose()?,
+                grep: asked.grep.map(|grep| Pattern::new(grep, syntax)).transpose()?,
                 offset: asked.offset.map_or(0, |offset| offset as usize),
                 limit: asked.limit.map_or(DEFAULT_LINES, |limit| limit as usize),
             };
@@ -92,14 +121,33 @@ impl Tool for ReadTextAttachment {
             if !plain_text::may_be_text(&file.mime_type) {
                 return Err(no_text(&file));
             }
-            let bytes = context.bytes(&file).await?;
-            let memory = bytes.len() as u64 * 3;
-            let read = move || plain_text::decode(&bytes).map(|text| selection.select(&text));
-            let lines = context.pool().run(memory, read).await?;
-            let lines = lines.ok_or_else(|| no_text(&file))??;
-            Ok(ToolResult::text_only(format!("{}: {lines}", file.filename)))
+            let bytes = file.size.unsigned_abs();
+            if bytes > MAX_TEXT_BYTES {
+                return Err(too_large(&file, bytes));
+            }
+            let page = self.read(context, &file, selection).await?;
+            Ok(ToolResult::text_only(format!("{}: {page}", file.filename)))
         }
         .boxed()
+    }
+}
+
+impl ReadTextAttachment {
+    async fn read(&self, context: &ToolContext, file: &Attachment, selection: LineSelection) -> Result<String, ToolError> {
+        let memory = file.size.unsigned_abs() * MEMORY_PER_BYTE;
+        let place = context.pool().reserve_reading(context.scope.conversation(), memory).await?;
+        let bytes = context.renderer.attachments.bytes(file).await?;
+        let timeout = self.search_timeout;
+        let read = place.run(move |stop| {
+            let since = Instant::now();
+            let is_stopped = || stop.is_stopped() || since.elapsed() >= timeout;
+            plain_text::decode(&bytes).map(|text| selection.select(&text, &is_stopped))
+        });
+        match read.await? {
+            Some(Ok(page)) => page,
+            Some(Err(Stopped)) => Err(slow(timeout)),
+            None => Err(no_text(file)),
+        }
     }
 }
 
@@ -108,44 +156,45 @@ fn no_text(file: &Attachment) -> ToolError {
     bad_argument(format!("{} is {kind} file, not text: it cannot be read line by line.", file.filename))
 }
 
-fn compile_pattern(grep: &str) -> Result<Regex, ToolError> {
-    RegexBuilder::new(grep)
-        .case_insensitive(true)
-        .size_limit(MAX_REGEX_BYTES)
-        .dfa_size_limit(MAX_REGEX_BYTES)
-        .build()
-        .map_err(|error| {
-            let why = match &error {
-                regex::Error::CompiledTooBig(_) => "it is too large; repeat less".to_owned(),
-                other => {
-                    let message = other.to_string();
-                    let last = message.lines().last().unwrap_or_default();
-                    last.trim_start_matches("error: ").to_owned()
-                }
-            };
-            bad_argument(format!(
-                "grep {grep:?} is not a regular expression that works here: {why}. To find characters such as ( [ * + \
-                 ? . themselves, write a backslash before each."
-            ))
-        })
+fn too_large(file: &Attachment, bytes: u64) -> ToolError {
+    bad_argument(format!(
+        "{} is {}, and text files of up to {} are read here. Ask for the part that matters.",
+        file.filename,
+        size(bytes),
+        size(MAX_TEXT_BYTES)
+    ))
+}
+
+fn slow(timeout: Duration) -> ToolError {
+    bad_argument(format!(
+        "The search took longer than {timeout:?} and was given up: the pattern is too complex for this file. Use a \
+         simpler one, or set literal to true."
+    ))
 }
 
 impl LineSelection {
-    fn select(&self, text: &str) -> Result<String, ToolError> {
+    fn select(&self, text: &str, is_stopped: &impl Fn() -> bool) -> Result<Result<String, ToolError>, Stopped> {
         let total = text.lines().count();
-        let whole = wording::count(total, "line");
         let numbered = text.lines().enumerate().map(|(index, line)| (index + 1, line));
-        let Some(grep) = &self.grep else {
-            return self.number_and_fence(numbered, "lines", total, "");
+        let Some(pattern) = &self.grep else {
+            return Ok(self.number_and_fence(numbered.skip(self.offset), "lines", total, ""));
         };
-        let matching: Vec<_> = numbered
-            .filter_map(|(number, line)| Some((number, cut_around(line, grep.find(line)?.range()))))
-            .collect();
-        if matching.is_empty() {
-            return Ok(format!("none of its {whole} matches {:?}.", grep.as_str()));
+        let mut matches = 0;
+        let mut shown = Vec::new();
+        for (number, line) in numbered {
+            let Some(found) = pattern.find(line, is_stopped)? else { continue };
+            // Only what may be shown is kept: a long file can have millions of matching lines.
+            if matches >= self.offset && shown.len() < self.limit {
+                shown.push((number, cut_around(line, found)));
+            }
+            matches += 1;
         }
-        let lines = matching.iter().map(|(number, line)| (*number, line.as_str()));
-        self.number_and_fence(lines, "matching lines", matching.len(), &format!(" (the file has {whole})"))
+        let whole = wording::count(total, "line");
+        if matches == 0 {
+            return Ok(Ok(format!("none of its {whole} matches {:?}.", pattern.text())));
+        }
+        let lines = shown.iter().map(|(number, line)| (*number, line.as_str()));
+        Ok(self.number_and_fence(lines, "matching lines", matches, &format!(" (the file has {whole})")))
     }
 
     /// The selected lines, up to `MAX_RESULT_CHARS`, and the offset of the next ones.
@@ -165,7 +214,7 @@ impl LineSelection {
         }
         let mut shown: Vec<String> = Vec::new();
         let mut left = MAX_RESULT_CHARS;
-        for (number, line) in lines.skip(self.offset).take(self.limit) {
+        for (number, line) in lines.take(self.limit) {
             let line = format!("{number}: {line}");
             let length = line.chars().count() + 1;
             if length > left && !shown.is_empty() {
@@ -184,13 +233,18 @@ impl LineSelection {
 }
 
 /// Cuts a long line to the surroundings of the match.
-fn cut_around(line: &str, found: std::ops::Range<usize>) -> String {
-    if line.chars().count() <= MAX_MATCH_CHARS {
+fn cut_around(line: &str, found: Range<usize>) -> String {
+    // A few characters of a long line, whatever its length: characters have at most four bytes.
+    let from = line.floor_char_boundary(found.start.saturating_sub(MAX_MATCH_CHARS));
+    let to = line.floor_char_boundary(found.start + 4 * MAX_MATCH_CHARS);
+    let (before, rest) = (&line[from..found.start], &line[found.start..to]);
+    let skipped = before.chars().count().saturating_sub(MAX_MATCH_CHARS / 4);
+    if from == 0 && to == line.len() && line.chars().count() <= MAX_MATCH_CHARS {
         return line.to_owned();
     }
-    let before = line[..found.start].chars().count();
-    let skipped = before.saturating_sub(MAX_MATCH_CHARS / 4);
-    let rest: String = line.chars().skip(skipped).collect();
-    let start = if skipped > 0 { "…" } else { "" };
-    format!("{start}{}", wording::shortened(&rest, MAX_MATCH_CHARS))
+    let near: String = before.chars().skip(skipped).chain(rest.chars()).collect();
+    let start = if from + skipped > 0 { "…" } else { "" };
+    let shown = wording::shortened(&near, MAX_MATCH_CHARS);
+    let end = if to < line.len() && !shown.ends_with('…') { "…" } else { "" };
+    format!("{start}{shown}{end}")
 }

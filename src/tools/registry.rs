@@ -8,6 +8,7 @@ use super::{
 use crate::{
     domain::ToolCall,
     providers::{ImageGenerator, ToolSpec, Usage},
+    rendering::RenderError,
 };
 use futures::FutureExt as _;
 use serde_json::Value;
@@ -37,7 +38,7 @@ impl Registry {
         tools.push(Box::new(look_at_image::LookAtImage));
         tools.push(Box::new(image_info::ImageInfo));
         tools.extend(files::tools());
-        tools.push(Box::new(read_text::ReadTextAttachment));
+        tools.push(Box::new(read_text::ReadTextAttachment::default()));
         Self::of(tools)
     }
 
@@ -142,7 +143,8 @@ async fn run(
     timeout: Duration,
 ) -> Result<ToolResult, ToolError> {
     let running = AssertUnwindSafe(async { tool.run(context, arguments).await }).catch_unwind();
-    match tokio::time::timeout(timeout, running).await {
+    let mut running = std::pin::pin!(running);
+    match tokio::time::timeout(timeout, &mut running).await {
         Ok(Ok(result)) => result,
         Ok(Err(panic)) => {
             let detail = panic
@@ -155,6 +157,9 @@ async fn run(
                 "{name} broke off: a fault on our side, not of the arguments. Try another way, or say that it did \
                  not work."
             )))
+        }
+        Err(_) if context.pool().has_waiting_edits(context.scope.conversation()) => {
+            Err(RenderError::Busy { kind: "edits" }.into())
         }
         Err(_) => Err(ToolError::Failed(format!(
             "{name} took longer than {timeout:?} and was given up. Try it with fewer or smaller files."

@@ -146,9 +146,10 @@ impl From<AttachmentError> for Problem {
 
 impl From<RenderError> for Problem {
     fn from(error: RenderError) -> Self {
-        match error.is_passing() {
-            true => Self::unavailable("rendering", &error),
-            false => Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error.describe()),
+        match error {
+            RenderError::Busy { .. } => Self::new(StatusCode::SERVICE_UNAVAILABLE, error.describe()),
+            error if error.is_passing() => Self::unavailable("rendering", &error),
+            error => Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error.describe()),
         }
     }
 }
@@ -188,7 +189,7 @@ documented_problems! {
         "405" "This address does not take this method",
         "408" "The request did not arrive in time",
         "429" "Too often, or too many at once; try again later",
-        "503" "The database or the files cannot be reached; try again",
+        "503" "The database or the files cannot be reached, or too much work is waiting; try again",
     }
     /// Problems of routes with a body.
     BodyProblems {
@@ -207,4 +208,18 @@ documented_problems! {
 /// The schema that all documented problems refer to.
 pub fn schema() -> (String, RefOr<utoipa::openapi::Schema>) {
     (Problem::name().into_owned(), Problem::schema())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_much_waiting_work_is_a_503_that_says_so_and_when_to_come_back() {
+        let problem = Problem::from(RenderError::Busy { kind: "edits" });
+        assert_eq!(problem.detail(), "Many edits are waiting right now. Please try again in a minute.");
+        let response = problem.into_response();
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert!(response.headers().contains_key(header::RETRY_AFTER));
+    }
 }

@@ -25,7 +25,7 @@ impl EditContext {
 
     /// Fails with [`ImagingError::Stopped`] once the flag is set. Cheap enough to call for every row of pixels.
     pub fn check_stopped(&self) -> Result<(), ImagingError> {
-        if self.stop.0.load(Ordering::Relaxed) { Err(ImagingError::Stopped) } else { Ok(()) }
+        if self.stop.is_stopped() { Err(ImagingError::Stopped) } else { Ok(()) }
     }
 }
 
@@ -36,5 +36,9 @@ pub struct StopFlag(Arc<AtomicBool>);
 impl StopFlag {
     pub fn stop(&self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 }

@@ -106,7 +106,10 @@ impl Tool for CombineTool {
                 min_images: plan.min_images,
             };
             let make = plan.make;
-            let outcome = context.pool().run_edit(pixels, move |at| work.make(&*make, at)).await?;
+            let outcome = context
+                .pool()
+                .run_edit(context.scope.conversation(), pixels, move |at| work.make(&*make, at))
+                .await?;
             for (position, error) in outcome.damaged {
                 if let Some((_, file)) = files.iter().find(|(at, _)| *at == position) {
                     left_out.push((position, Failure::of(file, &error.into())));

@@ -176,18 +176,19 @@ impl EditRun<'_> {
     async fn run_edit(&self, file: &Attachment) -> Result<WithNote<Attachment>, ToolError> {
         let pixels = self.max_pixels(file)?;
         let (renderer, pool) = (&self.context.renderer, self.context.pool());
+        let conversation = self.context.scope.conversation();
         let rendered = match self.kind.clone() {
             EditKind::Pixels(edit) => {
                 let chain = renderer.load_chain(file).await?;
                 let last = LastEdit { edit, from_file: self.from_file.clone() };
                 let pixels = pixels.max(chain.max_pixels());
-                pool.run_edit(pixels, move |work| chain.apply(Some(last), work)).await?
+                pool.run_edit(conversation, pixels, move |work| chain.apply(Some(last), work)).await?
             }
             EditKind::File(convert) if file.is_stored() => {
                 let bytes = self.context.bytes(file).await?;
                 let convert =
                     move |work: &EditContext| convert(Source::File(bytes), work).map(Rendered::File);
-                pool.run_edit(pixels, convert).await?
+                pool.run_edit(conversation, pixels, convert).await?
             }
             EditKind::File(convert) => {
                 let chain = renderer.load_chain(file).await?;
@@ -199,14 +200,15 @@ impl EditRun<'_> {
                     };
                     convert(source, work).map(Rendered::File)
                 };
-                pool.run_edit(pixels, convert).await?
+                pool.run_edit(conversation, pixels, convert).await?
             }
         };
         match rendered {
             Rendered::Picture(picture) => match self.cache(file, picture) {
                 Ok(attachment) => Ok((attachment, None)),
                 Err(picture) => {
-                    let encoded = pool.run_edit(pixels, move |_| imaging::encode(&picture)).await?;
+                    let encoded =
+                        pool.run_edit(conversation, pixels, move |_| imaging::encode(&picture)).await?;
                     self.store(file, encoded).await
                 }
             },

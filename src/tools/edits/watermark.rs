@@ -178,8 +178,8 @@ async fn with_mark(
     let bytes = context.bytes(&file).await?;
     let open =
         move |work: &imaging::EditContext| WatermarkContent::picture(imaging::decode(&bytes, work)?, work);
-    let opened =
-        context.pool().run_edit(u64::try_from(pixels).unwrap_or_default(), open).await.map_err(refuse)?;
+    let (conversation, pixels) = (context.scope.conversation(), u64::try_from(pixels).unwrap_or_default());
+    let opened = context.pool().run_edit(conversation, pixels, open).await.map_err(refuse)?;
     let mut plan = asked.plan(opened);
     plan.extra_parents.push(mark);
     if let EditKind::Pixels(sign) = plan.kind {

@@ -139,7 +139,11 @@ async fn an_added_font_is_used_beside_the_bundled_one() {
     let arguments = json!({"images": [image], "items": items});
     let before = world.makes("annotate_image", arguments.clone()).await;
     let before = world.picture(&before[0]).await.pixels().clone();
-    world.context.renderer.pool = RenderPool::new(1, 512 << 20, imaging::Limits::default(), fonts);
+    world.context.renderer.pool = RenderPool::new(
+        PoolLimits { edits_at_once: 1, ..PoolLimits::default() },
+        imaging::Limits::default(),
+        fonts,
+    );
     let after = world.makes("annotate_image", arguments).await;
     assert_eq!(world.picture(&after[0]).await.pixels(), &before);
 }

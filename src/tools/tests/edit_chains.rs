@@ -85,11 +85,8 @@ async fn a_forked_chain_gives_both_ends() {
 
 #[tokio::test]
 async fn a_picture_is_stored_at_once_if_the_pixel_cache_is_full() {
-    let mut world = World::new().await;
-    let Renderer { store, attachments, .. } = world.context.renderer.clone();
-    let pool = RenderPool::new(1, 2 << 20, imaging::Limits::default(), imaging::Fonts::default());
-    let renderer = Renderer::new(store, attachments, pool, read_recipe);
-    world.context = ToolContext::new(world.context.scope.clone(), &renderer);
+    let small = PoolLimits { edits_at_once: 1, memory_bytes: 2 << 20, ..PoolLimits::default() };
+    let world = World::new().await.with_pool(small);
     assert!(chain(&world).await.iter().all(Attachment::is_stored));
 }
 

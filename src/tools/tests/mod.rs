@@ -16,6 +16,7 @@ mod look_at_image;
 mod read_text;
 mod redact;
 mod registry;
+mod waiting;
 mod watermark;
 
 use super::{Called, Output, Registry, ToolContext, read_recipe};
@@ -27,7 +28,7 @@ use crate::{
         UserId,
     },
     providers::{ImageGenerator, Vendor, http_client},
-    rendering::{RenderPool, Renderer},
+    rendering::{PoolLimits, RenderPool, Renderer},
     store::Store,
 };
 use bytes::Bytes;
@@ -66,10 +67,20 @@ impl World {
         let limits = Limits { max_file_bytes: 50 << 20, max_conversation_bytes: 1 << 30 };
         let objects = Objects::open("memory://").unwrap();
         let attachments = Attachments::new(store.clone(), objects.clone(), limits);
-        let pool = RenderPool::new(2, 512 << 20, imaging::Limits::default(), imaging::Fonts::default());
+        let pool =
+            RenderPool::new(PoolLimits::default(), imaging::Limits::default(), imaging::Fonts::default());
         let scope = Scope::local(Conversation::new(InterfaceType::Web, "c1"));
         let context = ToolContext::new(scope, &Renderer::new(store, attachments, pool, read_recipe));
         Self { context, registry: Registry::new(), objects, _folder: folder }
+    }
+
+    /// The same files and database, with other limits on work.
+    pub fn with_pool(mut self, limits: PoolLimits) -> Self {
+        let pool = RenderPool::new(limits, imaging::Limits::default(), imaging::Fonts::default());
+        let Renderer { store, attachments, .. } = self.context.renderer.clone();
+        let renderer = Renderer::new(store, attachments, pool, read_recipe);
+        self.context = ToolContext::new(self.context.scope.clone(), &renderer);
+        self
     }
 
     /// The same files and database, seen from another conversation.

@@ -1,6 +1,7 @@
 //! `read_text_attachment`: pages, grep, encodings and fences.
 
 use super::*;
+use crate::tools::read_text::ReadTextAttachment;
 use serde_json::json;
 
 async fn read(world: &World, id: AttachmentId, rest: Value) -> Called {
@@ -89,6 +90,54 @@ async fn a_bad_pattern_is_explained() {
     assert!(called.text.contains("too large"), "{}", called.text);
     let called = read(&world, id, json!({"grep": ""})).await;
     assert!(called.text.contains("must be text of 1 to 300 characters"), "{}", called.text);
+}
+
+#[tokio::test]
+async fn a_literal_search_takes_every_character_as_it_is() {
+    let world = World::new().await;
+    let id = world.sends("prices.csv", "price EUR\nprice (EUR)\n").await;
+    let called = read(&world, id, json!({"grep": "PRICE (EUR", "literal": true})).await;
+    assert_eq!(
+        called.text,
+        "prices.csv: matching lines 1 to 1 of 1 (the file has 2 lines).\n<<<\n2: price (EUR)\n>>>"
+    );
+    let called = read(&world, id, json!({"grep": "p.*", "literal": true})).await;
+    assert_eq!(called.text, "prices.csv: none of its 2 lines matches \"p.*\".");
+}
+
+#[tokio::test]
+async fn a_search_that_takes_too_long_is_given_up_and_says_why() {
+    let mut world = World::new().await;
+    world.registry = Registry::of(vec![Box::new(ReadTextAttachment { search_timeout: Duration::ZERO })]);
+    let id = world.sends("ab.log", "ab".repeat(1000)).await;
+    let called = read(&world, id, json!({"grep": "(?:a|b)*a(?:a|b){900}[^ab]"})).await;
+    assert!(called.failed);
+    assert_eq!(
+        called.text,
+        "Error: The search took longer than 0ns and was given up: the pattern is too complex for this file. Use a \
+         simpler one, or set literal to true."
+    );
+}
+
+#[tokio::test]
+async fn a_file_that_is_too_large_is_not_searched() {
+    let world = World::new().await;
+    let id = world.sends("huge.log", "abc\n".repeat(6 << 20)).await;
+    let called = read(&world, id, json!({"grep": "a"})).await;
+    assert!(called.failed);
+    assert_eq!(
+        called.text,
+        "Error: huge.log is 24 MB, and text files of up to 20 MB are read here. Ask for the part that matters."
+    );
+}
+
+#[tokio::test]
+async fn of_many_matching_lines_only_the_shown_ones_are_kept() {
+    let world = World::new().await;
+    let id = world.sends("many.log", "a\n".repeat(3_000_000)).await;
+    let called = read(&world, id, json!({"grep": "A", "offset": 2_999_999})).await;
+    assert!(called.text.starts_with("many.log: matching lines 3000000 to 3000000 of 3000000 (the file has"));
+    assert!(called.text.ends_with("\n3000000: a\n>>>"), "{}", called.text);
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ mod commands;
 mod edit_chains;
 mod edits;
 mod groups;
+mod heavy_work;
 mod media;
 mod photo_edits;
 mod replies;

@@ -80,7 +80,12 @@ impl ClausePlanner<'_> {
         });
         let words = source_text(self.source, &self.unknown_atoms());
         match quoted.or_else(|| (!words.is_empty()).then_some(words)) {
-            Some(grep) => self.step(StepKind::Read, "read_text_attachment", argument("grep", grep), ""),
+            Some(grep) => {
+                let mut arguments = argument("grep", grep);
+                // People write words, not patterns.
+                arguments.insert("literal".to_owned(), json!(true));
+                self.step(StepKind::Read, "read_text_attachment", arguments, "");
+            }
             None => self.ask(questions::FIND_WHAT),
         }
     }

@@ -113,6 +113,8 @@ pub fn step_failed(reason: &str, any_step_done: bool) -> String {
     let end = if reason.ends_with(['.', '!', '?', '…']) { "" } else { "." };
     let rest = if any_step_done {
         " The steps before it are done."
+    } else if reason.contains("try again") {
+        ""
     } else {
         " Try it another way, or with another picture."
     };

@@ -178,6 +178,7 @@ fn notation(call: &ToolCall) -> String {
         "longest",
         "percent",
         "grep",
+        "literal",
         "trim",
         "straighten",
         "strength",

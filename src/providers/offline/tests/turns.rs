@@ -68,8 +68,8 @@ fn text_of_a_file_cannot_close_its_code_fence() {
         |said: &str| Focus { said: said.into(), replied: vec![file("t", "text/plain")], ..Focus::default() };
     let played = play(focus("show me the text"));
     assert_eq!((played.calls.as_str(), played.text.as_str()), ("read t", "````\nhello ```world```\n````"));
-    assert_eq!(play(focus("find \"foo bar\" in the file")).calls, "read t foo bar");
-    assert_eq!(play(focus("search for invoice")).calls, "read t invoice");
+    assert_eq!(play(focus("find \"foo bar\" in the file")).calls, "read t foo bar literal");
+    assert_eq!(play(focus("search for invoice")).calls, "read t invoice literal");
 }
 
 #[test]
