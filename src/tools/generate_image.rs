@@ -287,7 +287,8 @@ impl Transformation<'_> {
         let scale_down = move |work: &EditContext| {
             imaging::view_file(&bytes, &imaging::View::whole(MAX_UPLOAD_SIDE), work)
         };
-        let picture = to_loaded_file(self.context.pool().run_edit(&file.conversation, pixels(file), scale_down).await?);
+        let picture =
+            to_loaded_file(self.context.pool().run_edit(&file.conversation, pixels(file), scale_down).await?);
         let redrawn = self.request(picture, None).await?;
         let extension = check_picture(self.context, &redrawn).await?;
         self.store(file, redrawn, extension).await

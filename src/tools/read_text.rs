@@ -2,7 +2,7 @@
 
 use super::{
     Tool, ToolContext, ToolError, ToolResult,
-    arguments::{self, object, bad_argument},
+    arguments::{self, bad_argument, object},
     plain_text,
     text_search::{OVERLAP_BYTES, Pattern, Stopped, Syntax, WINDOW_BYTES},
     wording,
@@ -133,7 +133,12 @@ impl Tool for ReadTextAttachment {
 }
 
 impl ReadTextAttachment {
-    async fn read(&self, context: &ToolContext, file: &Attachment, selection: LineSelection) -> Result<String, ToolError> {
+    async fn read(
+        &self,
+        context: &ToolContext,
+        file: &Attachment,
+        selection: LineSelection,
+    ) -> Result<String, ToolError> {
         let memory = file.size.unsigned_abs() * MEMORY_PER_BYTE;
         let place = context.pool().reserve_reading(context.scope.conversation(), memory).await?;
         let bytes = context.renderer.attachments.bytes(file).await?;
@@ -173,7 +178,11 @@ fn slow(timeout: Duration) -> ToolError {
 }
 
 impl LineSelection {
-    fn select(&self, text: &str, is_stopped: &impl Fn() -> bool) -> Result<Result<String, ToolError>, Stopped> {
+    fn select(
+        &self,
+        text: &str,
+        is_stopped: &impl Fn() -> bool,
+    ) -> Result<Result<String, ToolError>, Stopped> {
         let total = text.lines().count();
         let numbered = text.lines().enumerate().map(|(index, line)| (index + 1, line));
         let Some(pattern) = &self.grep else {

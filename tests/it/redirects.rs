@@ -1,6 +1,8 @@
 //! No HTTP client follows a redirect: keys, tokens and what people wrote stay with the address that is configured.
 
-use crate::harness::{BotUnderTest, Program, ScriptedModel, Server, Settings, World, jpeg, key_of, user};
+use crate::harness::{
+    BotUnderTest, Program, ScriptedModel, Server, Settings, World, jpeg, key_of, newest_session, user,
+};
 use axum::{
     Router,
     extract::{Request, State},
