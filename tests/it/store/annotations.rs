@@ -1,5 +1,4 @@
-//! References and tags on messages: noted only by whoever has seen the newest state, found by, and gone with what they
-//! point at.
+//! References and tags of messages: revisions, search, and removal with the files they refer to.
 
 use super::*;
 use futures::future::join_all;
@@ -30,10 +29,10 @@ async fn message(store: &Store, id: MessageId) -> Message {
 }
 
 on_both! {
-    async fn a_note_is_made_on_the_newest_state_only_and_found_by_until_it_is_another(store: Store) {
+    async fn annotations_need_the_current_revision_and_sessions_are_found_by_them(store: Store) {
         let session = store.create_web_session(&ann(), None).await.unwrap();
-        let (place, session) = (session.conversation, session.session_id);
-        let id = store.add_message(&said(&place, session, "hi"), &[]).await.unwrap();
+        let (conversation, session) = (session.conversation, session.session_id);
+        let id = store.add_message(&said(&conversation, session, "hi"), &[]).await.unwrap();
         let seen = revision(&store, session).await;
         let note = MessageAnnotation {
             session,
@@ -63,10 +62,10 @@ on_both! {
         assert_eq!(revision(&store, elsewhere).await, 0, "nothing was changed");
     }
 
-    async fn of_many_who_saw_the_same_state_one_notes(store: Store) {
+    async fn of_concurrent_annotations_of_one_revision_one_succeeds(store: Store) {
         let session = store.create_web_session(&ann(), None).await.unwrap();
-        let (place, session) = (session.conversation, session.session_id);
-        let id = store.add_message(&said(&place, session, "hi"), &[]).await.unwrap();
+        let (conversation, session) = (session.conversation, session.session_id);
+        let id = store.add_message(&said(&conversation, session, "hi"), &[]).await.unwrap();
         let seen = revision(&store, session).await;
         let all = (0..8).map(|n| {
             let store = store.clone();
@@ -81,16 +80,16 @@ on_both! {
         assert_eq!(message(&store, id).await.tags.len(), 1);
     }
 
-    async fn a_reference_to_a_file_goes_with_the_file(store: Store) {
+    async fn references_to_a_file_are_removed_with_the_file(store: Store) {
         let session = store.create_web_session(&ann(), None).await.unwrap();
-        let (place, session) = (session.conversation, session.session_id);
-        let photo = picture(&place);
+        let (conversation, session) = (session.conversation, session.session_id);
+        let photo = picture(&conversation);
         let url = ReferenceTarget::attachment_url(photo.attachment_id);
         let answer = NewMessage {
             refs: vec![source(&url), source("https://a.example")],
-            ..answered(&place, session, "done")
+            ..answered(&conversation, session, "done")
         };
-        store.add_message(&said(&place, session, ""), std::slice::from_ref(&photo)).await.unwrap();
+        store.add_message(&said(&conversation, session, ""), std::slice::from_ref(&photo)).await.unwrap();
         let id = store.add_message(&answer, &[]).await.unwrap();
         let before = revision(&store, session).await;
         assert_eq!(found(&store, None, Some(&url)).await, 1);
@@ -99,26 +98,26 @@ on_both! {
         assert_eq!((found(&store, None, Some(&url)).await, revision(&store, session).await), (0, before + 1));
     }
 
-    async fn an_edit_and_a_deleted_file_are_changes_too(store: Store) {
-        let place = chat(1);
-        let photo = picture(&place);
+    async fn edits_and_deleted_files_increase_the_revision(store: Store) {
+        let conversation = chat(1);
+        let photo = picture(&conversation);
         let mut sent = note("10", "look");
         sent.files.push(FiledFile::New(photo.clone()));
-        store.file(&filing(&place, vec![sent])).await.unwrap();
-        let session = newest_session(&store, &place).await.unwrap();
-        assert!(store.edit_message(&place, "10", "look here").await.unwrap());
+        store.file(&filing(&conversation, vec![sent])).await.unwrap();
+        let session = newest_session(&store, &conversation).await.unwrap();
+        assert!(store.edit_message(&conversation, "10", "look here").await.unwrap());
         assert_eq!(revision(&store, session.session_id).await, session.revision + 1);
-        assert!(!store.edit_message(&place, "11", "never seen").await.unwrap());
+        assert!(!store.edit_message(&conversation, "11", "never seen").await.unwrap());
         store.delete_attachment(photo.attachment_id).await.unwrap();
         assert_eq!(revision(&store, session.session_id).await, session.revision + 2);
     }
 
-    async fn a_sessions_turns_are_those_its_messages_have(store: Store) {
-        let place = page("x");
+    async fn turns_of_a_session_are_those_of_its_messages(store: Store) {
+        let conversation = page("x");
         let (one, two) = (store.create_web_session(&ann(), None).await.unwrap(), store.create_web_session(&ann(), None).await.unwrap());
         let (here, there) = (TurnId::new(), TurnId::new());
         for (session, turn) in [(&one, here), (&one, here), (&two, there)] {
-            let answer = NewMessage { turn_id: Some(turn), ..answered(&place, session.session_id, "") };
+            let answer = NewMessage { turn_id: Some(turn), ..answered(&conversation, session.session_id, "") };
             store.add_message(&answer, &[]).await.unwrap();
         }
         assert_eq!(store.turns_of_session(one.session_id).await.unwrap(), [here]);

@@ -1,12 +1,12 @@
-//! What is known of files: only ever to their own conversation.
+//! Rows of files: found only in their own conversation, moved, rendered and deleted.
 
 use super::*;
 use chrono::TimeDelta;
 use photothread::store::StoreError;
 
-async fn keep(store: &Store, place: &Conversation, pictures: &[Attachment]) {
-    let session = store.start_session(place, &ann()).await.unwrap();
-    let message = NewMessage::new(place.clone(), session, Role::Tool, "made");
+async fn keep(store: &Store, conversation: &Conversation, pictures: &[Attachment]) {
+    let session = store.start_session(conversation, &ann()).await.unwrap();
+    let message = NewMessage::new(conversation.clone(), session, Role::Tool, "made");
     store.add_message(&message, pictures).await.unwrap();
 }
 
@@ -14,13 +14,13 @@ fn ids(attachments: &[Attachment]) -> Vec<AttachmentId> {
     attachments.iter().map(|a| a.attachment_id).collect()
 }
 
-/// An uploaded file as a message takes it along.
+/// An uploaded file of a message to be filed.
 fn moved(upload: &Attachment) -> FiledFile {
     FiledFile::Moved { id: upload.attachment_id, from: upload.conversation.clone() }
 }
 
 on_both! {
-    async fn an_attachment_is_known_only_in_its_own_conversation(store: Store) {
+    async fn attachments_are_found_only_in_their_own_conversation(store: Store) {
         let mine = picture(&chat(1));
         keep(&store, &chat(1), std::slice::from_ref(&mine)).await;
         let id = mine.attachment_id;
@@ -33,7 +33,7 @@ on_both! {
         assert_eq!(store.attachment_of_any_conversation(AttachmentId::new()).await.unwrap(), None);
     }
 
-    async fn attachments_come_in_the_order_asked_for(store: Store) {
+    async fn attachments_are_returned_in_the_requested_order(store: Store) {
         let pictures = [picture(&chat(1)), picture(&chat(1)), picture(&chat(1))];
         keep(&store, &chat(1), &pictures).await;
         let theirs = picture(&chat(2));
@@ -44,14 +44,14 @@ on_both! {
         assert_eq!(store.attachments(&chat(1), &[]).await.unwrap(), []);
     }
 
-    async fn a_file_is_carried_by_what_was_said_rather_than_by_what_a_tool_did(store: Store) {
-        let place = chat(1);
-        let session = store.start_session(&place, &ann()).await.unwrap();
-        let made = [picture(&place), picture(&place), picture(&place)];
+    async fn chat_messages_are_preferred_as_carriers_of_a_file(store: Store) {
+        let conversation = chat(1);
+        let session = store.start_session(&conversation, &ann()).await.unwrap();
+        let made = [picture(&conversation), picture(&conversation), picture(&conversation)];
         let [sent, between, unsaid] = made.clone().map(|p| p.attachment_id);
         let row = |role, attachments: &[AttachmentId]| NewMessage {
             attachments: attachments.to_vec(),
-            ..NewMessage::new(place.clone(), session, role, "")
+            ..NewMessage::new(conversation.clone(), session, role, "")
         };
         let tool = store.add_message(&row(Role::Tool, &[between, sent]), &made).await.unwrap();
         let said = store.add_message(&row(Role::Assistant, &[sent]), &[]).await.unwrap();
@@ -59,12 +59,12 @@ on_both! {
         let mut found = store.carrying_messages(session, &[sent, between, unsaid, AttachmentId::new()]).await.unwrap();
         found.sort_by_key(|(_, message)| *message);
         assert_eq!(found, [(between, tool), (sent, said)]);
-        let another = store.start_session(&place, &ann()).await.unwrap();
+        let another = store.start_session(&conversation, &ann()).await.unwrap();
         assert_eq!(store.carrying_messages(another, &[sent]).await.unwrap(), []);
         assert_eq!(store.carrying_messages(session, &[]).await.unwrap(), []);
     }
 
-    async fn recent_attachments_are_the_conversations_own_newest_first(store: Store) {
+    async fn recent_attachments_are_of_the_conversation_and_newest_first(store: Store) {
         let made = |minutes| Attachment { created_at: now() - TimeDelta::minutes(minutes), ..picture(&chat(1)) };
         let pictures = [made(50), made(5), made(500), made(20)];
         keep(&store, &chat(1), &pictures).await;
@@ -77,19 +77,19 @@ on_both! {
         assert_eq!(store.recent_attachments(&chat(1), now(), 10).await.unwrap(), []);
     }
 
-    async fn a_promised_picture_becomes_a_file_once(store: Store) {
-        let promise = unrendered(&chat(1));
-        let content = |sha256: &str| Content::Stored { object_key: "ab/abab".into(), sha256: sha256.into(), recipe: promise.recipe().cloned() };
-        let file = Attachment { content: content("abab"), size: 1000, ..promise.clone() };
-        keep(&store, &chat(1), std::slice::from_ref(&promise)).await;
-        assert_eq!(store.attachment(&chat(1), file.attachment_id).await.unwrap(), Some(promise.clone()));
+    async fn a_rendered_blob_is_stored_once(store: Store) {
+        let picture = unrendered(&chat(1));
+        let content = |sha256: &str| Content::Stored { object_key: "ab/abab".into(), sha256: sha256.into(), recipe: picture.recipe().cloned() };
+        let file = Attachment { content: content("abab"), size: 1000, ..picture.clone() };
+        keep(&store, &chat(1), std::slice::from_ref(&picture)).await;
+        assert_eq!(store.attachment(&chat(1), file.attachment_id).await.unwrap(), Some(picture.clone()));
         store.store_rendered_attachment(&file).await.unwrap();
         assert_eq!(store.attachment(&chat(1), file.attachment_id).await.unwrap(), Some(file.clone()));
         store.store_rendered_attachment(&Attachment { content: content("other"), ..file.clone() }).await.unwrap();
         assert_eq!(store.attachment(&chat(1), file.attachment_id).await.unwrap(), Some(file));
     }
 
-    async fn what_was_made_from_a_picture_is_found_newest_first(store: Store) {
+    async fn children_of_an_attachment_are_found_newest_first(store: Store) {
         let parent = Attachment { created_at: now() - TimeDelta::minutes(9), ..picture(&chat(1)) };
         let child = |minutes, parents: &[AttachmentId]| Attachment {
             created_at: now() - TimeDelta::minutes(minutes),
@@ -105,7 +105,7 @@ on_both! {
         assert_eq!(ids(&store.children_of_attachment(&parent).await.unwrap()), [newer, older]);
     }
 
-    async fn a_conversation_knows_how_much_it_keeps(store: Store) {
+    async fn the_size_of_a_conversation_is_the_sum_of_its_files(store: Store) {
         assert_eq!(store.conversation_bytes(&chat(1)).await.unwrap(), 0);
         let big = Attachment { size: 5_000_000_000, ..picture(&chat(1)) };
         keep(&store, &chat(1), &[big, picture(&chat(1))]).await;
@@ -113,51 +113,51 @@ on_both! {
         assert_eq!(store.conversation_bytes(&chat(1)).await.unwrap(), 5_000_001_000);
     }
 
-    async fn what_a_tool_made_and_the_message_that_tells_of_it_come_together(store: Store) {
-        let place = chat(1);
-        let session = store.start_session(&place, &ann()).await.unwrap();
-        let made = [picture(&place), picture(&place)];
-        let message = NewMessage { attachments: ids(&made), ..NewMessage::new(place.clone(), session, Role::Tool, "made") };
+    async fn a_message_and_its_new_files_are_added_together_or_not_at_all(store: Store) {
+        let conversation = chat(1);
+        let session = store.start_session(&conversation, &ann()).await.unwrap();
+        let made = [picture(&conversation), picture(&conversation)];
+        let message = NewMessage { attachments: ids(&made), ..NewMessage::new(conversation.clone(), session, Role::Tool, "made") };
         let id = store.add_message(&message, &made).await.unwrap();
         assert_eq!(store.message(id).await.unwrap().unwrap().attachments, ids(&made), "in order");
 
         let unmade = AttachmentId::new();
-        let made = [picture(&place)];
+        let made = [picture(&conversation)];
         let wrong = NewMessage { attachments: vec![unmade], ..message };
         assert!(store.add_message(&wrong, &made).await.is_err());
-        assert_eq!(store.attachment(&place, made[0].attachment_id).await.unwrap(), None, "neither without the other");
+        assert_eq!(store.attachment(&conversation, made[0].attachment_id).await.unwrap(), None, "neither without the other");
     }
 
-    async fn a_filed_message_takes_its_uploads_along(store: Store) {
-        let (uploads, place) = (page("uploads-100"), chat(1));
-        let [sent, unused, new] = [picture(&uploads), picture(&uploads), picture(&place)];
+    async fn filing_a_message_moves_its_uploads_into_the_conversation(store: Store) {
+        let (uploads, conversation) = (page("uploads-100"), chat(1));
+        let [sent, unused, new] = [picture(&uploads), picture(&uploads), picture(&conversation)];
         for file in [&sent, &unused] {
             store.add_attachment(file).await.unwrap();
         }
         let files = vec![moved(&sent), FiledFile::New(new.clone())];
-        let filed = store.file(&filing(&place, vec![FiledMessage { files, ..note("1", "look") }])).await.unwrap();
+        let filed = store.file(&filing(&conversation, vec![FiledMessage { files, ..note("1", "look") }])).await.unwrap();
         let message = store.message(filed.messages[0]).await.unwrap().unwrap();
         assert_eq!(message.attachments, [sent.attachment_id, new.attachment_id]);
-        assert!(store.attachment(&place, sent.attachment_id).await.unwrap().is_some());
+        assert!(store.attachment(&conversation, sent.attachment_id).await.unwrap().is_some());
         assert_eq!(store.attachment(&uploads, sent.attachment_id).await.unwrap(), None);
         assert!(store.attachment(&uploads, unused.attachment_id).await.unwrap().is_some());
     }
 
-    async fn a_filing_that_fails_leaves_its_uploads_where_they_were(store: Store) {
-        let (uploads, place) = (page("uploads-100"), chat(1));
+    async fn a_failed_filing_does_not_move_uploads(store: Store) {
+        let (uploads, conversation) = (page("uploads-100"), chat(1));
         let upload = picture(&uploads);
         store.add_attachment(&upload).await.unwrap();
-        store.file(&filing(&place, vec![note("1", "taken")])).await.unwrap();
+        store.file(&filing(&conversation, vec![note("1", "taken")])).await.unwrap();
         let same_id = FiledMessage { files: vec![moved(&upload)], ..note("1", "again") };
-        let error = store.file(&filing(&place, vec![same_id])).await.unwrap_err();
+        let error = store.file(&filing(&conversation, vec![same_id])).await.unwrap_err();
         assert!(matches!(error, StoreError::Broken(_)), "{error}");
         assert_eq!(store.attachment(&uploads, upload.attachment_id).await.unwrap(), Some(upload.clone()));
         assert_eq!(store.delete_unused_uploads(now() + TimeDelta::seconds(1)).await.unwrap(), 1, "and are swept");
         assert_eq!(store.attachment_of_any_conversation(upload.attachment_id).await.unwrap(), None);
     }
 
-    async fn a_filing_whose_upload_is_gone_is_refused_as_a_whole(store: Store) {
-        let (uploads, place) = (page("uploads-100"), chat(1));
+    async fn a_filing_is_refused_if_an_upload_is_gone(store: Store) {
+        let (uploads, conversation) = (page("uploads-100"), chat(1));
         let [here, used] = [picture(&uploads), picture(&uploads)];
         for file in [&here, &used] {
             store.add_attachment(file).await.unwrap();
@@ -165,14 +165,14 @@ on_both! {
         let elsewhere = FiledMessage { files: vec![moved(&used)], ..note("1", "first") };
         store.file(&filing(&chat(2), vec![elsewhere])).await.unwrap();
         let both = FiledMessage { files: vec![moved(&here), moved(&used)], ..note("1", "second") };
-        let error = store.file(&filing(&place, vec![both])).await.unwrap_err();
+        let error = store.file(&filing(&conversation, vec![both])).await.unwrap_err();
         assert!(matches!(error, StoreError::AttachmentGone(id) if id == used.attachment_id), "{error}");
-        assert_eq!(store.find_message(&place, "1").await.unwrap(), None);
+        assert_eq!(store.find_message(&conversation, "1").await.unwrap(), None);
         assert!(store.attachment(&uploads, here.attachment_id).await.unwrap().is_some());
         assert!(store.attachment(&chat(2), used.attachment_id).await.unwrap().is_some());
     }
 
-    async fn uploads_are_deleted_when_no_message_used_them_in_time(store: Store) {
+    async fn unused_uploads_are_deleted_after_a_time(store: Store) {
         let upload = picture(&page("uploads-100"));
         store.add_attachment(&upload).await.unwrap();
         assert_eq!(store.delete_unused_uploads(long_ago()).await.unwrap(), 0);
@@ -180,9 +180,9 @@ on_both! {
         assert_eq!(store.attachment_of_any_conversation(upload.attachment_id).await.unwrap(), None);
     }
 
-    async fn a_message_and_each_of_its_files_know_the_id_people_see_them_under(store: Store) {
-        let place = chat(1);
-        let filed = store.file(&filing(&place, vec![album_photo(&place, "7", "x")])).await.unwrap();
+    async fn messages_and_their_files_have_ids_on_the_interface(store: Store) {
+        let conversation = chat(1);
+        let filed = store.file(&filing(&conversation, vec![album_photo(&conversation, "7", "x")])).await.unwrap();
         let message = filed.messages[0];
         assert_eq!(store.interface_message_id(message, None).await.unwrap().as_deref(), Some("7"));
         assert_eq!(store.interface_message_id(message, Some(AttachmentId::new())).await.unwrap().as_deref(), Some("7"));
@@ -191,21 +191,21 @@ on_both! {
         assert_eq!(store.interface_message_id(photothread::domain::MessageId(999), None).await.unwrap(), None);
     }
 
-    async fn a_picture_that_was_deleted_while_it_was_made_leaves_no_bytes(store: Store) {
-        let place = chat(1);
-        let promise = unrendered(&place);
-        store.add_attachment(&promise).await.unwrap();
-        let printed = Attachment { content: Content::stored("made/too/late", "ab"), ..promise.clone() };
-        assert!(store.store_rendered_attachment(&printed).await.unwrap());
-        assert!(store.store_rendered_attachment(&printed).await.unwrap(), "somebody else was first, which is fine");
+    async fn the_blob_of_a_picture_deleted_during_rendering_is_listed_for_deletion(store: Store) {
+        let conversation = chat(1);
+        let picture = unrendered(&conversation);
+        store.add_attachment(&picture).await.unwrap();
+        let rendered = Attachment { content: Content::stored("made/too/late", "ab"), ..picture.clone() };
+        assert!(store.store_rendered_attachment(&rendered).await.unwrap());
+        assert!(store.store_rendered_attachment(&rendered).await.unwrap(), "another task stored it first");
         assert_eq!(store.objects_to_delete(9).await.unwrap(), []);
         let parents = [AttachmentId::new()];
-        store.set_provenance(promise.attachment_id, &parents, promise.recipe()).await.unwrap();
-        let found = store.attachment(&place, promise.attachment_id).await.unwrap().unwrap();
-        assert_eq!((found.parents.as_slice(), found.recipe()), (parents.as_slice(), promise.recipe()));
-        store.delete_attachment(promise.attachment_id).await.unwrap();
-        store.unlist_objects(&[promise.attachment_id]).await.unwrap();
-        assert!(!store.store_rendered_attachment(&printed).await.unwrap());
+        store.set_provenance(picture.attachment_id, &parents, picture.recipe()).await.unwrap();
+        let found = store.attachment(&conversation, picture.attachment_id).await.unwrap().unwrap();
+        assert_eq!((found.parents.as_slice(), found.recipe()), (parents.as_slice(), picture.recipe()));
+        store.delete_attachment(picture.attachment_id).await.unwrap();
+        store.unlist_objects(&[picture.attachment_id]).await.unwrap();
+        assert!(!store.store_rendered_attachment(&rendered).await.unwrap());
         assert_eq!(store.objects_to_delete(9).await.unwrap()[0].object_key, "made/too/late");
     }
 }

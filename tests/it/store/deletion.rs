@@ -1,4 +1,4 @@
-//! Deleted means deleted: rows at once, and the bytes of files that nobody else has.
+//! Deletion of sessions and files, with the blobs that no other file uses.
 
 use super::*;
 use photothread::{
@@ -6,26 +6,31 @@ use photothread::{
     store::{FinishedTurn, StoreError},
 };
 
-fn file(place: &Conversation, key: &str) -> Attachment {
-    Attachment { content: Content::stored(key, key), ..picture(place) }
+fn file(conversation: &Conversation, key: &str) -> Attachment {
+    Attachment { content: Content::stored(key, key), ..picture(conversation) }
 }
 
 /// A photo that was cropped in one turn, in a session of its own.
-async fn a_cropped_photo(store: &Store, place: &Conversation, shown: &str, photo: &Attachment) -> SessionId {
-    let session = store.start_session(place, &ann()).await.unwrap();
+async fn a_cropped_photo(
+    store: &Store,
+    conversation: &Conversation,
+    shown: &str,
+    photo: &Attachment,
+) -> SessionId {
+    let session = store.start_session(conversation, &ann()).await.unwrap();
     let mut sent = note(shown, "crop it");
     sent.files.push(FiledFile::New(photo.clone()));
-    store.file(&Filing { session: Some(session), ..filing(place, vec![sent]) }).await.unwrap();
+    store.file(&Filing { session: Some(session), ..filing(conversation, vec![sent]) }).await.unwrap();
     let turn = store.claim_turn().await.unwrap().unwrap();
     let calls = vec![ToolCall { id: "1".into(), name: "crop_image".into(), arguments: "{}".into() }];
     let step = NewMessage {
         turn_id: Some(turn.turn_id),
         thread_root_id: Some(turn.thread_root_id),
-        ..answered(place, session, "")
+        ..answered(conversation, session, "")
     };
     store.add_message(&NewMessage { tool_calls: calls, ..step.clone() }, &[]).await.unwrap();
     let cropped =
-        Attachment { parents: vec![photo.attachment_id], ..file(place, &format!("cropped-{shown}")) };
+        Attachment { parents: vec![photo.attachment_id], ..file(conversation, &format!("cropped-{shown}")) };
     let result = NewMessage {
         role: Role::Tool,
         tool_call_id: Some("1".into()),
@@ -51,70 +56,70 @@ async fn doomed_keys(store: &Store) -> Vec<String> {
 }
 
 on_both! {
-    async fn a_deleted_session_takes_its_rows_its_sends_and_its_files_with_it(store: Store) {
-        let place = chat(1);
-        let photo = file(&place, "photo");
-        let session = a_cropped_photo(&store, &place, "10", &photo).await;
-        assert!(store.next_send(&place).await.unwrap().is_some());
+    async fn deleting_a_session_deletes_its_rows_sends_and_files(store: Store) {
+        let conversation = chat(1);
+        let photo = file(&conversation, "photo");
+        let session = a_cropped_photo(&store, &conversation, "10", &photo).await;
+        assert!(store.next_send(&conversation).await.unwrap().is_some());
 
         let deleted = store.delete_session(session).await.unwrap().unwrap();
-        assert_eq!((deleted.conversation, deleted.turns), (place.clone(), vec![]));
+        assert_eq!((deleted.conversation, deleted.turns), (conversation.clone(), vec![]));
         assert_eq!(store.session(session).await.unwrap(), None);
         assert_eq!(store.messages_of_session(session, None, None, Detail::WithTools).await.unwrap(), []);
-        assert_eq!(store.find_message(&place, "10").await.unwrap(), None);
+        assert_eq!(store.find_message(&conversation, "10").await.unwrap(), None);
         assert_eq!(store.attachment_of_any_conversation(photo.attachment_id).await.unwrap(), None);
-        assert_eq!(store.next_send(&place).await.unwrap(), None, "nothing of it is sent any more");
+        assert_eq!(store.next_send(&conversation).await.unwrap(), None, "nothing of it is sent any more");
         let search = SessionFilter { words: vec!["crop".into()], ..SessionFilter::default() };
         assert_eq!(store.sessions(&search, 9, 0).await.unwrap().total, 0, "nor found");
         assert_eq!(doomed_keys(&store).await, ["cropped-10", "photo"]);
         assert_eq!(store.delete_session(session).await.unwrap(), None, "a second time there is nothing");
     }
 
-    async fn what_another_session_uses_stays(store: Store) {
-        let place = chat(1);
-        let photo = file(&place, "photo");
-        let first = a_cropped_photo(&store, &place, "10", &photo).await;
-        let second = store.start_session(&place, &ann()).await.unwrap();
-        let again = NewMessage { attachments: vec![photo.attachment_id], ..said(&place, second, "this one again") };
+    async fn files_used_by_another_session_stay(store: Store) {
+        let conversation = chat(1);
+        let photo = file(&conversation, "photo");
+        let first = a_cropped_photo(&store, &conversation, "10", &photo).await;
+        let second = store.start_session(&conversation, &ann()).await.unwrap();
+        let again = NewMessage { attachments: vec![photo.attachment_id], ..said(&conversation, second, "this one again") };
         store.add_message(&again, &[]).await.unwrap();
         store.delete_session(first).await.unwrap().unwrap();
-        assert!(store.attachment(&place, photo.attachment_id).await.unwrap().is_some());
+        assert!(store.attachment(&conversation, photo.attachment_id).await.unwrap().is_some());
         assert_eq!(doomed_keys(&store).await, ["cropped-10"]);
     }
 
-    async fn a_picture_that_is_still_to_be_made_keeps_what_it_is_made_from(store: Store) {
-        let place = chat(1);
-        let photo = file(&place, "photo");
-        let first = a_cropped_photo(&store, &place, "10", &photo).await;
-        let second = store.start_session(&place, &ann()).await.unwrap();
-        let middle = Attachment { parents: vec![photo.attachment_id], ..unrendered(&place) };
-        let last = Attachment { parents: vec![middle.attachment_id], ..unrendered(&place) };
-        let kept = NewMessage { attachments: vec![last.attachment_id], ..answered(&place, second, "") };
+    async fn parents_of_unrendered_pictures_stay(store: Store) {
+        let conversation = chat(1);
+        let photo = file(&conversation, "photo");
+        let first = a_cropped_photo(&store, &conversation, "10", &photo).await;
+        let second = store.start_session(&conversation, &ann()).await.unwrap();
+        let middle = Attachment { parents: vec![photo.attachment_id], ..unrendered(&conversation) };
+        let last = Attachment { parents: vec![middle.attachment_id], ..unrendered(&conversation) };
+        let kept = NewMessage { attachments: vec![last.attachment_id], ..answered(&conversation, second, "") };
         store.add_message(&kept, &[middle, last]).await.unwrap();
         store.delete_session(first).await.unwrap().unwrap();
-        assert!(store.attachment(&place, photo.attachment_id).await.unwrap().is_some());
+        assert!(store.attachment(&conversation, photo.attachment_id).await.unwrap().is_some());
     }
 
-    async fn a_turn_that_waits_or_runs_is_told_and_can_add_nothing_more(store: Store) {
-        let place = chat(1);
-        let filed = store.file(&filing(&place, vec![note("1", "hi")])).await.unwrap();
+    async fn open_turns_of_a_deleted_session_are_returned_and_cannot_write(store: Store) {
+        let conversation = chat(1);
+        let filed = store.file(&filing(&conversation, vec![note("1", "hi")])).await.unwrap();
         let turn = store.claim_turn().await.unwrap().unwrap();
         let deleted = store.delete_session(turn.session_id).await.unwrap().unwrap();
         assert_eq!(deleted.turns, [filed.turn.unwrap()]);
-        let late = NewMessage { turn_id: Some(turn.turn_id), ..answered(&place, turn.session_id, "late") };
+        let late = NewMessage { turn_id: Some(turn.turn_id), ..answered(&conversation, turn.session_id, "late") };
         assert!(matches!(store.add_message(&late, &[]).await, Err(StoreError::Broken(_))));
-        let message = answered(&place, turn.session_id, "late");
+        let message = answered(&conversation, turn.session_id, "late");
         let state = photothread::domain::TurnState::Done;
         let end = FinishedTurn { turn: &turn, state, message: &message, sends: &[], reply_to: None };
         assert!(matches!(store.finish_turn(&end).await, Err(StoreError::AlreadyDone)));
         assert_eq!(store.count_open_turns().await.unwrap(), 0);
     }
 
-    async fn one_file_can_go_alone_and_its_bytes_are_remembered_until_they_are_gone(store: Store) {
-        let place = chat(1);
-        let (one, same) = (file(&place, "same"), file(&place, "same"));
-        let session = store.start_session(&place, &ann()).await.unwrap();
-        store.add_message(&said(&place, session, ""), &[one.clone(), same.clone()]).await.unwrap();
+    async fn a_deleted_file_is_listed_until_its_blob_is_deleted(store: Store) {
+        let conversation = chat(1);
+        let (one, same) = (file(&conversation, "same"), file(&conversation, "same"));
+        let session = store.start_session(&conversation, &ann()).await.unwrap();
+        store.add_message(&said(&conversation, session, ""), &[one.clone(), same.clone()]).await.unwrap();
         assert!(store.delete_attachment(one.attachment_id).await.unwrap());
         assert!(!store.delete_attachment(one.attachment_id).await.unwrap());
         assert!(store.object_in_use("same").await.unwrap(), "the other file has the same bytes");
@@ -126,13 +131,13 @@ on_both! {
         assert_eq!(doomed_keys(&store).await, [""; 0]);
     }
 
-    async fn only_what_was_filed_after_a_message_is_read_after_it(store: Store) {
-        let place = page("x");
+    async fn messages_after_and_before_an_id_are_paged(store: Store) {
+        let conversation = page("x");
         let session = store.create_web_session(&ann(), None).await.unwrap().session_id;
         assert_eq!(store.last_message_id(session).await.unwrap(), None);
         let mut ids: Vec<MessageId> = Vec::new();
         for text in ["a", "b", "c"] {
-            ids.push(store.add_message(&said(&place, session, text), &[]).await.unwrap());
+            ids.push(store.add_message(&said(&conversation, session, text), &[]).await.unwrap());
         }
         assert_eq!(store.last_message_id(session).await.unwrap(), ids.last().copied());
         let read = |messages: Vec<photothread::domain::Message>| {

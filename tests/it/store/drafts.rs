@@ -1,4 +1,4 @@
-//! Drafts: one for each running turn, never taken up by the ordinary sender, gone once it is the answer.
+//! Drafts: at most one per running turn, never taken by the ordinary sender, deleted when it becomes the answer.
 
 use super::*;
 use photothread::{
@@ -6,8 +6,8 @@ use photothread::{
     store::{Draft, FinishedTurn, SendState},
 };
 
-async fn running_turn(store: &Store, place: &Conversation) -> Turn {
-    store.file(&filing(place, vec![note("1", "please")])).await.unwrap();
+async fn running_turn(store: &Store, conversation: &Conversation) -> Turn {
+    store.file(&filing(conversation, vec![note("1", "please")])).await.unwrap();
     store.claim_turn().await.unwrap().unwrap()
 }
 
@@ -30,7 +30,7 @@ async fn finish(store: &Store, turn: &Turn, sends: &[PlannedSend]) {
 }
 
 on_both! {
-    async fn a_draft_is_on_the_wire_at_once_and_nothing_overtakes_it(store: Store) {
+    async fn a_draft_starts_as_sending_and_blocks_other_sends(store: Store) {
         let turn = running_turn(&store, &chat(1)).await;
         let outbox_id = start(&store, &turn).await.unwrap();
         let expected = Draft { turn_id: turn.turn_id, outbox_id, conversation: chat(1), shown_id: None };
@@ -44,7 +44,7 @@ on_both! {
         assert_eq!(draft(&store, &turn).await.unwrap().shown_id.as_deref(), Some("7"));
     }
 
-    async fn a_turn_has_one_draft_while_it_runs_and_only_if_nothing_else_is_to_be_said(store: Store) {
+    async fn a_draft_needs_a_running_turn_and_an_empty_outbox(store: Store) {
         let turn = running_turn(&store, &chat(1)).await;
         store.answer_update(&[], &chat(1), None, &[text_send("help")]).await.unwrap();
         assert_eq!(start(&store, &turn).await, None, "something else goes first");
@@ -77,7 +77,7 @@ on_both! {
         assert_eq!(found.message.content, "Pleased.");
     }
 
-    async fn a_draft_is_spare_once_its_turn_is_over_and_all_is_sent(store: Store) {
+    async fn a_draft_is_abandoned_when_its_turn_ended_and_all_is_sent(store: Store) {
         let turn = running_turn(&store, &chat(1)).await;
         start(&store, &turn).await.unwrap();
         store.mark_draft_sent(turn.turn_id, "7").await.unwrap();
@@ -99,7 +99,7 @@ on_both! {
         assert_eq!(store.abandoned_drafts().await.unwrap().len(), 1);
     }
 
-    async fn a_draft_that_never_left_leaves_no_trace(store: Store) {
+    async fn deleting_a_draft_that_did_not_arrive_deletes_its_send(store: Store) {
         let turn = running_turn(&store, &chat(1)).await;
         start(&store, &turn).await.unwrap();
         store.delete_draft(turn.turn_id).await.unwrap();
@@ -109,7 +109,7 @@ on_both! {
         assert!(start(&store, &turn).await.is_some(), "another may be tried");
     }
 
-    async fn after_a_crash_a_draft_on_the_wire_is_of_unknown_fate(store: Store) {
+    async fn after_a_crash_a_draft_in_flight_is_unknown(store: Store) {
         let turn = running_turn(&store, &chat(1)).await;
         let outbox_id = start(&store, &turn).await.unwrap();
         assert_eq!(store.mark_interrupted_sends().await.unwrap(), 1);
@@ -119,7 +119,7 @@ on_both! {
         assert_eq!(start(&store, &turn).await, None, "there must not be two");
     }
 
-    async fn after_a_crash_a_draft_becomes_the_answer_again(store: Store) {
+    async fn after_a_crash_the_edit_of_a_draft_is_queued_again(store: Store) {
         let turn = running_turn(&store, &chat(1)).await;
         start(&store, &turn).await.unwrap();
         store.mark_draft_sent(turn.turn_id, "7").await.unwrap();

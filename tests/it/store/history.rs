@@ -1,4 +1,4 @@
-//! Messages read back as prompts and pages need them: threads, recent ones, by conversation, edited.
+//! Messages as prompts and pages read them: threads, recent ones, by conversation, edited.
 
 use super::*;
 use chrono::TimeDelta;
@@ -14,15 +14,15 @@ fn texts(messages: &[Message]) -> Vec<&str> {
 const NEWEST: MessageId = MessageId(i64::MAX);
 
 on_both! {
-    async fn a_thread_is_its_root_or_its_children_oldest_first(store: Store) {
-        let place = chat(1);
-        let session = store.start_session(&place, &ann()).await.unwrap();
-        let root = store.add_message(&said(&place, session, "root"), &[]).await.unwrap();
-        let other = store.add_message(&said(&place, session, "another root"), &[]).await.unwrap();
-        // Children whose clocks run backwards: the order is the order of filing.
+    async fn a_thread_is_its_root_and_children_oldest_first(store: Store) {
+        let conversation = chat(1);
+        let session = store.start_session(&conversation, &ann()).await.unwrap();
+        let root = store.add_message(&said(&conversation, session, "root"), &[]).await.unwrap();
+        let other = store.add_message(&said(&conversation, session, "another root"), &[]).await.unwrap();
+        // The timestamps descend: messages are in the order in which they were added.
         for (n, text) in ["one", "two"].into_iter().enumerate() {
             let timestamp = now() - TimeDelta::hours(n as i64);
-            let child = NewMessage { thread_root_id: Some(root), timestamp, ..answered(&place, session, text) };
+            let child = NewMessage { thread_root_id: Some(root), timestamp, ..answered(&conversation, session, text) };
             store.add_message(&child, &[]).await.unwrap();
         }
         let thread = store.thread(root).await.unwrap();
@@ -33,14 +33,14 @@ on_both! {
     }
 
     async fn recent_messages_respect_limit_age_and_before(store: Store) {
-        let place = chat(1);
-        let earlier = store.start_session(&place, &ann()).await.unwrap();
-        store.add_message(&said(&place, earlier, "of an earlier session"), &[]).await.unwrap();
-        let session = store.start_session(&place, &ann()).await.unwrap();
+        let conversation = chat(1);
+        let earlier = store.start_session(&conversation, &ann()).await.unwrap();
+        store.add_message(&said(&conversation, earlier, "of an earlier session"), &[]).await.unwrap();
+        let session = store.start_session(&conversation, &ann()).await.unwrap();
         let mut ids = Vec::new();
         for (text, hours) in [("old", 5), ("a", 1), ("b", 1), ("c", 0), ("d", 0)] {
             let timestamp = now() - TimeDelta::hours(hours);
-            ids.push(store.add_message(&NewMessage { timestamp, ..said(&place, session, text) }, &[]).await.unwrap());
+            ids.push(store.add_message(&NewMessage { timestamp, ..said(&conversation, session, text) }, &[]).await.unwrap());
         }
         let two_hours = now() - TimeDelta::hours(2);
         let recent = |before, since, limit| {
@@ -57,14 +57,14 @@ on_both! {
         assert_eq!(recent(NEWEST, long_ago(), 0).await, "");
     }
 
-    async fn an_age_limit_includes_its_very_moment(store: Store) {
-        let place = chat(1);
-        let session = store.start_session(&place, &ann()).await.unwrap();
+    async fn the_age_limit_is_inclusive(store: Store) {
+        let conversation = chat(1);
+        let session = store.start_session(&conversation, &ann()).await.unwrap();
         // Whole seconds, milliseconds and microseconds are written with different lengths in SQLite.
         let moments = ["12:00:00Z", "12:00:00.000001Z", "12:00:00.001Z", "12:00:00.001001Z", "12:00:01Z"];
         let moments = moments.map(|t| format!("2026-02-03T{t}").parse::<DateTime<Utc>>().unwrap());
         for moment in moments {
-            store.add_message(&NewMessage { timestamp: moment, ..said(&place, session, "") }, &[]).await.unwrap();
+            store.add_message(&NewMessage { timestamp: moment, ..said(&conversation, session, "") }, &[]).await.unwrap();
         }
         for (n, moment) in moments.into_iter().enumerate() {
             let found = store.recent_messages(session, NEWEST, moment, 10).await.unwrap();
@@ -74,17 +74,17 @@ on_both! {
 
     async fn recent_messages_by_conversation_are_grouped_newest_conversation_first(store: Store) {
         let mut sessions = Vec::new();
-        for place in [chat(1), page("1"), chat(3)] {
-            sessions.push((store.start_session(&place, &ann()).await.unwrap(), place));
+        for conversation in [chat(1), page("1"), chat(3)] {
+            sessions.push((store.start_session(&conversation, &ann()).await.unwrap(), conversation));
         }
         for (which, text) in [(0, "a1"), (1, "b1"), (0, "a2"), (0, "a3"), (1, "b2")] {
-            let (session, place) = &sessions[which];
-            store.add_message(&said(place, *session, text), &[]).await.unwrap();
+            let (session, conversation) = &sessions[which];
+            store.add_message(&said(conversation, *session, text), &[]).await.unwrap();
         }
-        let (session, place) = &sessions[0];
-        store.add_message(&NewMessage::new(place.clone(), *session, Role::Tool, "a tool's result"), &[]).await.unwrap();
-        let (session, place) = &sessions[2];
-        let old = NewMessage { timestamp: now() - TimeDelta::hours(3), ..said(place, *session, "old") };
+        let (session, conversation) = &sessions[0];
+        store.add_message(&NewMessage::new(conversation.clone(), *session, Role::Tool, "a tool's result"), &[]).await.unwrap();
+        let (session, conversation) = &sessions[2];
+        let old = NewMessage { timestamp: now() - TimeDelta::hours(3), ..said(conversation, *session, "old") };
         store.add_message(&old, &[]).await.unwrap();
 
         let since = now() - TimeDelta::hours(2);
@@ -92,7 +92,7 @@ on_both! {
             RecentFilter { seen_by: None, since, conversations: 10, per_conversation: 2, detail: Detail::WithoutTools };
         let read = async |filter: RecentFilter| {
             let grouped = store.recent_by_conversation(&filter).await.unwrap();
-            let texts_of = |(place, messages): &(Conversation, Vec<Message>)| (place.clone(), texts(messages).join(" "));
+            let texts_of = |(conversation, messages): &(Conversation, Vec<Message>)| (conversation.clone(), texts(messages).join(" "));
             grouped.iter().map(texts_of).collect::<Vec<_>>()
         };
         let (of_page, of_chat) = ((page("1"), "b1 b2".to_owned()), (chat(1), "a2 a3".to_owned()));
@@ -107,15 +107,15 @@ on_both! {
         assert_eq!(read(own).await, [of_chat]);
     }
 
-    async fn a_turns_own_messages_and_a_sessions_come_in_order(store: Store) {
-        let place = chat(1);
-        let filed = store.file(&filing(&place, vec![note("1", "a"), note("2", "b")])).await.unwrap();
+    async fn messages_of_turns_and_sessions_are_in_order(store: Store) {
+        let conversation = chat(1);
+        let filed = store.file(&filing(&conversation, vec![note("1", "a"), note("2", "b")])).await.unwrap();
         let turn = store.turn(filed.turn.unwrap()).await.unwrap().unwrap();
         for text in ["thinking", "done"] {
             let step = NewMessage {
                 turn_id: Some(turn.turn_id),
                 thread_root_id: Some(turn.thread_root_id),
-                ..answered(&place, turn.session_id, text)
+                ..answered(&conversation, turn.session_id, text)
             };
             store.add_message(&step, &[]).await.unwrap();
         }
@@ -127,27 +127,27 @@ on_both! {
         assert_eq!(store.messages_of_session(SessionId::new(), None, None, Detail::WithTools).await.unwrap(), []);
     }
 
-    async fn an_albums_messages_are_found_in_its_own_conversation(store: Store) {
-        let place = chat(1);
-        let photos = vec![album_photo(&place, "1", "x"), album_photo(&place, "2", "x"), album_photo(&place, "3", "y")];
-        store.file(&filing(&place, photos)).await.unwrap();
+    async fn album_messages_are_found_only_in_their_conversation(store: Store) {
+        let conversation = chat(1);
+        let photos = vec![album_photo(&conversation, "1", "x"), album_photo(&conversation, "2", "x"), album_photo(&conversation, "3", "y")];
+        store.file(&filing(&conversation, photos)).await.unwrap();
         store.file(&filing(&chat(2), vec![album_photo(&chat(2), "1", "x")])).await.unwrap();
-        let album = store.messages_of_album(&place, "x").await.unwrap();
+        let album = store.messages_of_album(&conversation, "x").await.unwrap();
         let ids: Vec<_> = album.iter().map(|m| m.interface_message_id.as_deref().unwrap()).collect();
         assert_eq!(ids, ["1", "2"]);
-        assert!(album.iter().all(|m| m.conversation == place));
+        assert!(album.iter().all(|m| m.conversation == conversation));
     }
 
-    async fn an_edit_changes_the_persons_own_text_and_nothing_else(store: Store) {
-        let place = chat(1);
-        let filed = store.file(&filing(&place, vec![note("1", "crop it")])).await.unwrap();
+    async fn an_edit_changes_only_the_text_of_a_user_message(store: Store) {
+        let conversation = chat(1);
+        let filed = store.file(&filing(&conversation, vec![note("1", "crop it")])).await.unwrap();
         let before = store.message(filed.messages[0]).await.unwrap().unwrap();
-        let answer = NewMessage { interface_message_id: Some("2".into()), ..answered(&place, before.session_id, "Done.") };
+        let answer = NewMessage { interface_message_id: Some("2".into()), ..answered(&conversation, before.session_id, "Done.") };
         let answer = store.add_message(&answer, &[]).await.unwrap();
 
-        assert!(store.edit_message(&place, "1", "rotate it").await.unwrap());
-        assert!(!store.edit_message(&place, "2", "forged").await.unwrap(), "the bot's words are not theirs to edit");
-        assert!(!store.edit_message(&place, "99", "?").await.unwrap(), "never seen");
+        assert!(store.edit_message(&conversation, "1", "rotate it").await.unwrap());
+        assert!(!store.edit_message(&conversation, "2", "forged").await.unwrap(), "the bot's words are not theirs to edit");
+        assert!(!store.edit_message(&conversation, "99", "?").await.unwrap(), "never seen");
         assert!(!store.edit_message(&chat(2), "1", "?").await.unwrap(), "not of this chat");
 
         let after = store.message(before.internal_id).await.unwrap().unwrap();
@@ -155,24 +155,24 @@ on_both! {
         assert_eq!(store.message(answer).await.unwrap().unwrap().content, "Done.");
     }
 
-    async fn two_messages_never_share_the_id_people_see(store: Store) {
-        let place = chat(1);
-        let filed = store.file(&filing(&place, vec![note("1", "first")])).await.unwrap();
+    async fn interface_ids_are_unique_per_conversation(store: Store) {
+        let conversation = chat(1);
+        let filed = store.file(&filing(&conversation, vec![note("1", "first")])).await.unwrap();
         let session = store.message(filed.messages[0]).await.unwrap().unwrap().session_id;
-        let same = |place: &Conversation, session| NewMessage {
+        let same = |conversation: &Conversation, session| NewMessage {
             interface_message_id: Some("1".into()),
-            ..said(place, session, "second")
+            ..said(conversation, session, "second")
         };
-        assert!(matches!(store.add_message(&same(&place, session), &[]).await, Err(StoreError::Broken(_))));
+        assert!(matches!(store.add_message(&same(&conversation, session), &[]).await, Err(StoreError::Broken(_))));
         for elsewhere in [chat(2), page("1")] {
             let session = store.start_session(&elsewhere, &ann()).await.unwrap();
             store.add_message(&same(&elsewhere, session), &[]).await.unwrap();
         }
-        // Without an id there is nothing to clash.
+        // Messages without an id do not conflict.
         for _ in 0..2 {
-            store.add_message(&said(&place, session, "silent"), &[]).await.unwrap();
+            store.add_message(&said(&conversation, session, "silent"), &[]).await.unwrap();
         }
-        let count = newest_session(&store, &place).await.unwrap().message_count;
+        let count = newest_session(&store, &conversation).await.unwrap().message_count;
         assert_eq!(count, 3, "the refused one is not counted");
     }
 

@@ -1,19 +1,19 @@
-//! Updates: kept once, closed once, grouped while they wait.
+//! Updates: stored once, closed once, grouped while they wait.
 
 use super::*;
 use photothread::store::{BatchedUpdate, InboxRow, StoreError};
 
-fn parked(row: &InboxRow, place: &Conversation, sender: &str, album: Option<&str>) -> BatchedUpdate {
+fn parked(row: &InboxRow, conversation: &Conversation, sender: &str, album: Option<&str>) -> BatchedUpdate {
     BatchedUpdate {
         inbox_id: row.inbox_id,
-        conversation_id: place.id.clone(),
+        conversation_id: conversation.id.clone(),
         sender_id: sender.into(),
         album_id: album.map(str::to_owned),
     }
 }
 
 on_both! {
-    async fn an_update_received_twice_is_kept_once(store: Store) {
+    async fn a_repeated_update_is_stored_once(store: Store) {
         let first = store.receive_updates(&[update("7"), update("8"), update("7")]).await.unwrap();
         assert_eq!(first.iter().map(|row| row.raw.as_str()).collect::<Vec<_>>(), [r#"{"update_id":7}"#, r#"{"update_id":8}"#]);
         let again = store.receive_updates(&[update("8"), update("9")]).await.unwrap();
@@ -22,14 +22,14 @@ on_both! {
         assert_eq!(store.receive_updates(&[]).await.unwrap(), []);
     }
 
-    async fn ids_that_restart_lower_are_still_new_and_come_last(store: Store) {
+    async fn updates_with_lower_ids_are_new_and_come_last(store: Store) {
         let high = store.receive_updates(&[update("900000")]).await.unwrap();
         let low = store.receive_updates(&[update("3")]).await.unwrap();
         assert_eq!(low.len(), 1);
         assert_eq!(store.unhandled_updates().await.unwrap(), [high, low].concat());
     }
 
-    async fn a_handled_update_is_still_known_when_it_comes_again(store: Store) {
+    async fn a_handled_update_is_recognised_when_it_is_repeated(store: Store) {
         let row = store.receive_updates(&[update("1")]).await.unwrap().remove(0);
         store.close_update(row.inbox_id).await.unwrap();
         assert_eq!(store.receive_updates(&[update("1")]).await.unwrap(), []);
@@ -45,7 +45,7 @@ on_both! {
         assert!(matches!(store.close_update(i64::MAX).await, Err(StoreError::AlreadyDone)));
     }
 
-    async fn a_skipped_update_is_passed_over_and_outlives_pruning(store: Store) {
+    async fn skipped_updates_are_not_handled_and_not_pruned(store: Store) {
         let rows = store.receive_updates(&[update("1"), update("2"), update("3")]).await.unwrap();
         store.skip_update(rows[0].inbox_id, "no idea what this is").await.unwrap();
         store.close_update(rows[1].inbox_id).await.unwrap();
@@ -81,7 +81,7 @@ on_both! {
         assert_eq!(store.waiting_groups().await.unwrap().len(), 2);
     }
 
-    async fn a_group_knows_that_more_may_come_until_every_update_of_its_chat_is_handled(store: Store) {
+    async fn a_group_may_grow_until_all_updates_of_its_chat_are_handled(store: Store) {
         let of = |key: &str, chat: &str| NewUpdate { conversation_id: Some(chat.into()), ..update(key) };
         let rows = store.receive_updates(&[of("1", "1"), of("2", "1"), of("3", "2")]).await.unwrap();
         store.add_to_batches(&[parked(&rows[0], &chat(1), "ann", Some("album"))]).await.unwrap();
@@ -97,7 +97,7 @@ on_both! {
         assert_eq!(store.prune_inbox(Utc::now() + chrono::TimeDelta::hours(1)).await.unwrap(), 1);
     }
 
-    async fn the_arrivals_of_a_group_span_its_first_and_last_update(store: Store) {
+    async fn a_group_has_the_times_of_its_first_and_last_update(store: Store) {
         let first = store.receive_updates(&[update("1")]).await.unwrap().remove(0);
         let between = Utc::now();
         let last = store.receive_updates(&[update("2")]).await.unwrap().remove(0);
@@ -108,20 +108,20 @@ on_both! {
         assert!(group.last_arrival >= between.trunc_subsecs(6), "{group:?}");
     }
 
-    async fn an_update_that_was_handled_is_not_parked_again(store: Store) {
+    async fn a_handled_update_does_not_wait_again(store: Store) {
         let row = store.receive_updates(&[update("1")]).await.unwrap().remove(0);
         store.close_update(row.inbox_id).await.unwrap();
         store.add_to_batches(&[parked(&row, &chat(1), "ann", None)]).await.unwrap();
         assert_eq!(store.waiting_groups().await.unwrap(), []);
     }
 
-    async fn a_group_knows_whether_its_conversation_is_busy_and_its_album_can_be_joined(store: Store) {
-        let place = chat(1);
-        store.file(&filing(&place, vec![album_photo(&place, "10", "album")])).await.unwrap();
+    async fn a_group_tells_whether_its_conversation_is_busy_and_its_album_is_pending(store: Store) {
+        let conversation = chat(1);
+        store.file(&filing(&conversation, vec![album_photo(&conversation, "10", "album")])).await.unwrap();
         let rows = store.receive_updates(&["1", "2", "3"].map(update)).await.unwrap();
         store.add_to_batches(&[
-            parked(&rows[0], &place, "ann", Some("album")),
-            parked(&rows[1], &place, "bob", Some("another")),
+            parked(&rows[0], &conversation, "ann", Some("album")),
+            parked(&rows[1], &conversation, "bob", Some("another")),
             parked(&rows[2], &chat(2), "ann", Some("album")),
         ]).await.unwrap();
         let flags = |groups: Vec<photothread::store::WaitingGroup>| {
@@ -132,7 +132,7 @@ on_both! {
         store.claim_turn().await.unwrap().unwrap();
         assert_eq!(flags(store.waiting_groups().await.unwrap()), [(true, false), (true, false), (false, false)]);
 
-        store.cancel_turns(&place).await.unwrap();
+        store.cancel_turns(&conversation).await.unwrap();
         assert_eq!(flags(store.waiting_groups().await.unwrap()), [(false, false); 3]);
     }
 }

@@ -1,4 +1,4 @@
-//! The door's own memory: links that work once, logins that are replaced, tokens that are revoked.
+//! Login links that work once, logins that are replaced, API tokens that are revoked.
 
 use super::*;
 use chrono::TimeDelta;
@@ -27,18 +27,18 @@ fn token(name: &str, user: UserId) -> ApiToken {
 }
 
 on_both! {
-    async fn a_key_is_made_once_and_kept(store: Store) {
+    async fn a_web_key_is_created_once(store: Store) {
         let all = (0..4).map(|n| {
             let store = store.clone();
             async move { store.ensure_web_key("links", &format!("key {n}")).await.unwrap() }
         });
         let keys = futures::future::join_all(all).await;
-        assert!(keys.iter().all(|key| *key == keys[0]), "whoever is first makes it: {keys:?}");
+        assert!(keys.iter().all(|key| *key == keys[0]), "the first call creates it: {keys:?}");
         assert_eq!(store.ensure_web_key("links", "another").await.unwrap(), keys[0]);
         assert_eq!(store.ensure_web_key("others", "another").await.unwrap(), "another");
     }
 
-    async fn a_link_logs_in_once_and_looking_at_it_does_not_use_it_up(store: Store) {
+    async fn a_link_logs_in_once_and_checking_does_not_use_it_up(store: Store) {
         store.add_login_link(&link("l1", 5)).await.unwrap();
         for _ in 0..2 {
             assert!(store.login_link_is_valid("l1", now()).await.unwrap());
@@ -50,7 +50,7 @@ on_both! {
         assert_eq!(store.login("c2").await.unwrap(), None);
     }
 
-    async fn of_many_who_use_a_link_at_once_one_is_logged_in(store: Store) {
+    async fn of_concurrent_uses_of_a_link_one_logs_in(store: Store) {
         store.add_login_link(&link("l1", 5)).await.unwrap();
         let all = (0..6).map(|n| {
             let store = store.clone();
@@ -60,7 +60,7 @@ on_both! {
         assert_eq!(let_in.iter().flatten().count(), 1);
     }
 
-    async fn a_link_that_is_too_old_or_was_never_given_logs_nobody_in(store: Store) {
+    async fn expired_and_unknown_links_do_not_log_in(store: Store) {
         store.add_login_link(&link("old", -1)).await.unwrap();
         for hash in ["old", "forged"] {
             assert!(!store.login_link_is_valid(hash, now()).await.unwrap());
@@ -68,7 +68,7 @@ on_both! {
         }
     }
 
-    async fn a_login_is_replaced_once_and_ends_with_what_it_replaced(store: Store) {
+    async fn a_login_is_replaced_once_and_logout_ends_both(store: Store) {
         store.add_login_link(&link("l1", 5)).await.unwrap();
         store.log_in("l1", "c1", now(), month()).await.unwrap();
         let at = now();
@@ -81,17 +81,17 @@ on_both! {
         assert_eq!((store.login("c1").await.unwrap(), store.login("c2").await.unwrap()), (None, None));
     }
 
-    async fn logging_out_leaves_other_browsers_alone(store: Store) {
+    async fn logout_ends_only_this_login(store: Store) {
         for (link_hash, login) in [("l1", "desk"), ("l2", "phone")] {
             store.add_login_link(&link(link_hash, 5)).await.unwrap();
             store.log_in(link_hash, login, now(), month()).await.unwrap();
         }
         store.log_out("desk").await.unwrap();
-        store.log_out("nobody").await.unwrap();
+        store.log_out("unknown").await.unwrap();
         assert!(store.login("phone").await.unwrap().is_some());
     }
 
-    async fn logging_out_everywhere_ends_all_logins_and_links_of_one_person(store: Store) {
+    async fn logout_everywhere_ends_all_logins_and_links_of_a_user(store: Store) {
         for (link_hash, login) in [("l1", "desk"), ("l2", "phone")] {
             store.add_login_link(&link(link_hash, 5)).await.unwrap();
             store.log_in(link_hash, login, now(), month()).await.unwrap();
@@ -111,7 +111,7 @@ on_both! {
         assert!(store.api_token("h1").await.unwrap().is_some(), "and so does the token");
     }
 
-    async fn what_cannot_open_the_door_any_more_is_forgotten(store: Store) {
+    async fn expired_logins_are_deleted(store: Store) {
         store.add_login_link(&link("old", -1)).await.unwrap();
         for (n, until) in [("1", now() - TimeDelta::seconds(1)), ("2", month()), ("3", month())] {
             store.add_login_link(&link(n, 5)).await.unwrap();
@@ -131,7 +131,7 @@ on_both! {
         }
     }
 
-    async fn tokens_are_their_persons_to_list_and_revoke(store: Store) {
+    async fn users_list_and_revoke_only_their_own_tokens(store: Store) {
         let bob = UserId("200".into());
         let (first, of_bob) = (token("script", ann()), token("phone", bob.clone()));
         assert!(store.add_api_token(&first, "h1", 2).await.unwrap());
@@ -149,7 +149,7 @@ on_both! {
         assert_eq!(store.api_tokens(&bob).await.unwrap(), [of_bob]);
     }
 
-    async fn nobody_collects_tokens_without_end(store: Store) {
+    async fn the_number_of_tokens_is_limited(store: Store) {
         for n in 0..2 {
             assert!(store.add_api_token(&token("one", ann()), &format!("h{n}"), 2).await.unwrap());
         }

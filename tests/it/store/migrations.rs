@@ -1,4 +1,4 @@
-//! Every migration is replayed on rows of its time: up to N, the sample rows of N, then the next, on both databases.
+//! Every migration runs on sample rows of the version before it, on both databases.
 
 use super::*;
 use crate::harness::postgres;
@@ -6,14 +6,14 @@ use photothread::store::schema;
 use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 use std::{fs, path::Path};
 
-/// Rows as they were written at this version, in SQL that both databases read: `samples/NNNN.sql`.
+/// Sample rows of a version, in SQL that both databases read: `samples/NNNN.sql`.
 fn sample(version: i64) -> String {
     let path = format!("tests/it/store/samples/{version:04}.sql");
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(&path))
         .unwrap_or_else(|e| panic!("migration {version} needs sample rows in {path}: {e}"))
 }
 
-/// Replays everything on one database and checks that after each version no table is without a row.
+/// Runs all migrations on one database and checks that every table has rows after each version.
 macro_rules! replay {
     ($connection:ty, $url:expr, $tables:expr) => {{
         let url = $url;
@@ -34,34 +34,34 @@ macro_rules! replay {
 }
 
 async fn the_store_reads_the_samples(store: Store) {
-    let place = chat(1);
-    let found = store.find_message(&place, "11").await.unwrap().unwrap();
+    let conversation = chat(1);
+    let found = store.find_message(&conversation, "11").await.unwrap().unwrap();
     let attachment = found.attachment.unwrap();
-    assert!(store.find_message(&place, "12").await.unwrap().is_some(), "a later chunk");
+    assert!(store.find_message(&conversation, "12").await.unwrap().is_some(), "a later chunk");
     let thread = store.thread(found.message.root()).await.unwrap();
     assert_eq!(thread.len(), 2);
     assert_eq!(thread[0].user_name.as_deref(), Some("Ann"));
     assert_eq!(
-        store.attachment(&place, attachment).await.unwrap().unwrap().recipe().unwrap().tool,
+        store.attachment(&conversation, attachment).await.unwrap().unwrap().recipe().unwrap().tool,
         "crop_image"
     );
-    assert_eq!(store.sessions(&begun_by(&ann()), 10, 0).await.unwrap().sessions[0].message_count, 2);
+    assert_eq!(store.sessions(&started_by(&ann()), 10, 0).await.unwrap().sessions[0].message_count, 2);
     assert_eq!(store.owners(InterfaceType::Telegram).await.unwrap(), [ann()]);
     assert_eq!(store.unhandled_updates().await.unwrap().len(), 1);
     let used = store.usage_of_user(InterfaceType::Telegram, &ann(), long_ago().date_naive()).await.unwrap();
     assert_eq!((used[0].requests, used[0].cost_micros, used[0].unpriced), (2, 65, 1));
-    assert!(store.next_send(&place).await.unwrap().is_some());
+    assert!(store.next_send(&conversation).await.unwrap().is_some());
     let turn = store.claim_turn().await.unwrap().unwrap();
-    let draft = store.find_draft(&place, "13").await.unwrap().unwrap();
+    let draft = store.find_draft(&conversation, "13").await.unwrap().unwrap();
     assert_eq!(draft.turn_id, turn.turn_id);
     assert_eq!(turn.inputs, [thread[0].internal_id]);
     assert_eq!(store.api_token("cc").await.unwrap().unwrap().expires_at, None, "it was made without an end");
-    store.file(&filing(&place, vec![note("99", "and on it goes")])).await.unwrap();
+    store.file(&filing(&conversation, vec![note("99", "and on it goes")])).await.unwrap();
     store.close().await;
 }
 
 #[tokio::test]
-async fn sqlite_migrations_keep_what_is_there() {
+async fn sqlite_migrations_keep_existing_rows() {
     let home = tempfile::tempdir().unwrap();
     let url = sqlite_url(home.path());
     let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
@@ -69,7 +69,7 @@ async fn sqlite_migrations_keep_what_is_there() {
 }
 
 #[tokio::test]
-async fn postgres_migrations_keep_what_is_there() {
+async fn postgres_migrations_keep_existing_rows() {
     let tables = "SELECT tablename::text AS name FROM pg_tables WHERE schemaname = 'public'";
     replay!(sqlx::PgConnection, postgres::database().await, tables);
 }

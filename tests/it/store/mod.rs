@@ -1,8 +1,8 @@
-//! The conformance suite of the store: one body per promise, run on SQLite and on PostgreSQL alike.
-//! Here are the macro that doubles a test and the small things the promises are told with.
+//! The test suite of the store. `on_both!` runs each test on SQLite and on PostgreSQL; the functions below build test data.
 
 mod annotations;
 mod attachments;
+mod concurrency;
 mod deletion;
 mod drafts;
 mod history;
@@ -12,14 +12,13 @@ mod migrations;
 mod outage;
 mod outbox;
 mod people;
-mod plans;
-mod replacing;
+mod query_plans;
+mod replacement;
 mod replies;
 mod round_trips;
 mod session_list;
 mod sessions;
 mod sqlite_settings;
-mod together;
 mod turns;
 mod usage;
 mod verbs;
@@ -35,10 +34,10 @@ use photothread::{
 };
 use serde_json::json;
 
-/// `async fn promise(store: Store) { … }` becomes `sqlite::promise` and `postgres::promise`.
+/// `async fn name(store: Store) { … }` becomes the tests `sqlite::name` and `postgres::name`.
 macro_rules! on_both {
     ($(async fn $name:ident($store:ident: Store) $body:block)*) => {
-        mod promises {
+        mod bodies {
             use super::*;
             $(pub async fn $name($store: Store) $body)*
         }
@@ -47,7 +46,7 @@ macro_rules! on_both {
             async fn $name() {
                 let home = tempfile::tempdir().unwrap();
                 let store = crate::store::sqlite_in(home.path()).await;
-                super::promises::$name(store.clone()).await;
+                super::bodies::$name(store.clone()).await;
                 store.close().await;
             })*
         }
@@ -56,7 +55,7 @@ macro_rules! on_both {
             async fn $name() {
                 let url = crate::harness::postgres::database().await;
                 let store = photothread::store::Store::open(&url).await.unwrap();
-                super::promises::$name(store.clone()).await;
+                super::bodies::$name(store.clone()).await;
                 store.close().await;
             })*
         }
@@ -84,7 +83,7 @@ fn ann() -> UserId {
     UserId("100".into())
 }
 
-/// Now, as exactly as PostgreSQL keeps it.
+/// Now, with the precision of PostgreSQL.
 fn now() -> DateTime<Utc> {
     Utc::now().trunc_subsecs(6)
 }
@@ -93,20 +92,20 @@ fn long_ago() -> DateTime<Utc> {
     DateTime::UNIX_EPOCH
 }
 
-/// A message of the person in this session, without an id that people see.
-fn said(place: &Conversation, session: SessionId, text: &str) -> NewMessage {
-    NewMessage::new(place.clone(), session, Role::User, text)
+/// A user message of this session, without an id on the interface.
+fn said(conversation: &Conversation, session: SessionId, text: &str) -> NewMessage {
+    NewMessage::new(conversation.clone(), session, Role::User, text)
 }
 
-fn answered(place: &Conversation, session: SessionId, text: &str) -> NewMessage {
-    NewMessage::new(place.clone(), session, Role::Assistant, text)
+fn answered(conversation: &Conversation, session: SessionId, text: &str) -> NewMessage {
+    NewMessage::new(conversation.clone(), session, Role::Assistant, text)
 }
 
-/// A picture the person sent, its bytes already in the object store.
-fn picture(place: &Conversation) -> Attachment {
+/// A stored picture that a person sent.
+fn picture(conversation: &Conversation) -> Attachment {
     Attachment {
         attachment_id: AttachmentId::new(),
-        conversation: place.clone(),
+        conversation: conversation.clone(),
         source: AttachmentSource::User,
         mime_type: "image/jpeg".into(),
         filename: "image.jpg".into(),
@@ -126,9 +125,9 @@ fn stored_by(recipe: Recipe) -> Content {
 }
 
 /// A picture that is only a recipe so far.
-fn unrendered(place: &Conversation) -> Attachment {
+fn unrendered(conversation: &Conversation) -> Attachment {
     let recipe = Recipe { tool: "crop_image".into(), arguments: json!({}) };
-    Attachment { content: Content::Recipe(recipe), size: 0, ..picture(place) }
+    Attachment { content: Content::Recipe(recipe), size: 0, ..picture(conversation) }
 }
 
 /// One message of a batch.
@@ -136,18 +135,18 @@ fn note(shown_id: &str, text: &str) -> FiledMessage {
     FiledMessage { interface_message_id: Some(shown_id.into()), ..FiledMessage::new(Role::User, text) }
 }
 
-fn album_photo(place: &Conversation, shown_id: &str, album: &str) -> FiledMessage {
+fn album_photo(conversation: &Conversation, shown_id: &str, album: &str) -> FiledMessage {
     FiledMessage {
         album_id: Some(album.into()),
-        files: vec![FiledFile::New(picture(place))],
+        files: vec![FiledFile::New(picture(conversation))],
         ..note(shown_id, "")
     }
 }
 
-/// A batch of Ann's that starts a thread of its own.
-fn filing(place: &Conversation, messages: Vec<FiledMessage>) -> Filing {
+/// A batch of Ann that starts a new thread.
+fn filing(conversation: &Conversation, messages: Vec<FiledMessage>) -> Filing {
     Filing {
-        conversation: place.clone(),
+        conversation: conversation.clone(),
         user_id: ann(),
         agent_id: "photothread".into(),
         inbox_ids: Vec::new(),
@@ -160,14 +159,19 @@ fn filing(place: &Conversation, messages: Vec<FiledMessage>) -> Filing {
 }
 
 /// Files a message outside any thread and returns its session.
-async fn session_of_filed(store: &Store, place: &Conversation, user: &UserId, shown_id: &str) -> SessionId {
-    let batch = Filing { user_id: user.clone(), ..filing(place, vec![note(shown_id, "hi")]) };
+async fn session_of_filed(
+    store: &Store,
+    conversation: &Conversation,
+    user: &UserId,
+    shown_id: &str,
+) -> SessionId {
+    let batch = Filing { user_id: user.clone(), ..filing(conversation, vec![note(shown_id, "hi")]) };
     let filed = store.file(&batch).await.unwrap();
     store.message(filed.messages[0]).await.unwrap().unwrap().session_id
 }
 
-/// The sessions a person began.
-fn begun_by(user: &UserId) -> SessionFilter {
+/// The sessions that a person started.
+fn started_by(user: &UserId) -> SessionFilter {
     SessionFilter { user: Some(user.clone()), ..SessionFilter::default() }
 }
 

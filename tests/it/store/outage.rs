@@ -1,12 +1,12 @@
-//! The database goes away and comes back: verbs say so, nothing panics, and everything works again.
+//! Outages of the database: verbs fail as `Unavailable`, nothing panics, and all works again afterwards.
 
-use super::{together::waiting_for_a_lock, *};
+use super::{concurrency::waiting_for_a_lock, *};
 use crate::harness::postgres::{self, PrivateServer};
 use photothread::store::StoreError;
 use sqlx::{Connection as _, PgConnection};
 
 #[tokio::test]
-async fn a_stopped_server_is_unavailable_and_verbs_work_again_when_it_is_back() {
+async fn verbs_fail_as_unavailable_during_an_outage_and_work_after_it() {
     let server = PrivateServer::start();
     let store = Store::open(&server.url()).await.unwrap();
     let kept = store.receive_updates(&[update("1")]).await.unwrap();
@@ -30,7 +30,7 @@ async fn a_stopped_server_is_unavailable_and_verbs_work_again_when_it_is_back() 
 }
 
 #[tokio::test]
-async fn a_connection_killed_in_the_middle_of_a_verb_is_unavailable() {
+async fn a_connection_killed_during_a_verb_is_unavailable() {
     let url = postgres::database().await;
     let store = Store::open(&url).await.unwrap();
     let mut holder = PgConnection::connect(&url).await.unwrap();

@@ -1,34 +1,34 @@
-//! Sends: in order, one in flight per conversation, never repeated when their fate is unknown.
+//! Sends: in order, one in flight per conversation, never repeated when their outcome is unknown.
 
 use super::*;
 use photothread::store::{OutboxRow, SendState, StoreError};
 
-async fn plan(store: &Store, place: &Conversation, texts: &[&str]) {
+async fn plan(store: &Store, conversation: &Conversation, texts: &[&str]) {
     let sends: Vec<_> = texts.iter().map(|text| text_send(text)).collect();
-    store.answer_update(&[], place, None, &sends).await.unwrap();
+    store.answer_update(&[], conversation, None, &sends).await.unwrap();
 }
 
-async fn next(store: &Store, place: &Conversation) -> Option<OutboxRow> {
-    store.next_send(place).await.unwrap()
+async fn next(store: &Store, conversation: &Conversation) -> Option<OutboxRow> {
+    store.next_send(conversation).await.unwrap()
 }
 
-async fn next_text(store: &Store, place: &Conversation) -> Option<String> {
-    next(store, place).await.map(|send| send.payload["text"].as_str().unwrap().to_owned())
+async fn next_text(store: &Store, conversation: &Conversation) -> Option<String> {
+    next(store, conversation).await.map(|send| send.payload["text"].as_str().unwrap().to_owned())
 }
 
-async fn claim_next(store: &Store, place: &Conversation) -> OutboxRow {
-    let send = next(store, place).await.unwrap();
+async fn claim_next(store: &Store, conversation: &Conversation) -> OutboxRow {
+    let send = next(store, conversation).await.unwrap();
     assert!(store.claim_send(send.outbox_id).await.unwrap());
     send
 }
 
 on_both! {
-    async fn one_send_is_in_flight_per_conversation_and_the_order_is_kept(store: Store) {
+    async fn one_send_per_conversation_is_in_flight_and_in_order(store: Store) {
         plan(&store, &chat(1), &["a", "b"]).await;
         plan(&store, &chat(2), &["c"]).await;
         let a = claim_next(&store, &chat(1)).await;
         assert_eq!((a.state, a.attempts), (SendState::Queued, 0));
-        assert!(!store.claim_send(a.outbox_id).await.unwrap(), "somebody has it");
+        assert!(!store.claim_send(a.outbox_id).await.unwrap(), "it is claimed");
         assert_eq!(next(&store, &chat(1)).await, None, "b waits for a");
         assert!(store.is_sending(&chat(1)).await.unwrap());
         assert!(!store.is_sending(&chat(2)).await.unwrap());
@@ -37,7 +37,7 @@ on_both! {
         assert_eq!(next_text(&store, &chat(1)).await.as_deref(), Some("b"));
     }
 
-    async fn conversations_with_something_to_send_are_listed_once_by_interface(store: Store) {
+    async fn conversations_with_queued_sends_are_listed_once_per_interface(store: Store) {
         plan(&store, &chat(1), &["a", "b"]).await;
         plan(&store, &chat(2), &["c"]).await;
         plan(&store, &page("1"), &["d"]).await;
@@ -50,7 +50,7 @@ on_both! {
         assert_eq!(store.conversations_to_send(InterfaceType::Telegram).await.unwrap(), [chat(1)]);
     }
 
-    async fn an_update_is_closed_with_its_answer_or_neither_happens(store: Store) {
+    async fn an_update_is_closed_and_answered_together_or_not_at_all(store: Store) {
         let row = store.receive_updates(&[update("1")]).await.unwrap().remove(0);
         let answer = [text_send("Hello!"), text_send("How are you?")];
         store.answer_update(&[row.inbox_id], &chat(1), Some("5"), &answer).await.unwrap();
@@ -66,7 +66,7 @@ on_both! {
         assert_eq!(next(&store, &chat(1)).await, None, "not answered twice");
     }
 
-    async fn a_send_that_did_not_arrive_is_tried_again_in_its_place(store: Store) {
+    async fn a_requeued_send_keeps_its_position(store: Store) {
         plan(&store, &chat(1), &["a", "b"]).await;
         let a = claim_next(&store, &chat(1)).await;
         let moment = now() + chrono::TimeDelta::seconds(30);
@@ -79,7 +79,7 @@ on_both! {
         assert_eq!(store.undelivered_sends(10).await.unwrap(), []);
     }
 
-    async fn a_send_takes_another_shape_in_its_place(store: Store) {
+    async fn a_replaced_send_keeps_its_position(store: Store) {
         plan(&store, &chat(1), &["<b>a", "b"]).await;
         let a = claim_next(&store, &chat(1)).await;
         let picture = AttachmentId::new();
@@ -92,7 +92,7 @@ on_both! {
         assert_eq!((reshaped.state, reshaped.error.as_deref()), (SendState::Queued, Some("400: can't parse")));
     }
 
-    async fn a_send_of_unknown_or_hopeless_fate_is_shown_and_never_repeated(store: Store) {
+    async fn unknown_and_failed_sends_are_listed_and_never_repeated(store: Store) {
         plan(&store, &chat(1), &["a", "b", "c"]).await;
         let a = claim_next(&store, &chat(1)).await;
         store.mark_send_unknown(a.outbox_id, "the connection died").await.unwrap();
@@ -109,7 +109,7 @@ on_both! {
         assert_eq!(store.undelivered_sends(1).await.unwrap().len(), 1);
     }
 
-    async fn after_a_crash_what_was_on_the_wire_is_of_unknown_fate(store: Store) {
+    async fn after_a_crash_sends_in_flight_are_unknown(store: Store) {
         plan(&store, &chat(1), &["a", "b"]).await;
         let a = claim_next(&store, &chat(1)).await;
         assert_eq!(store.mark_interrupted_sends().await.unwrap(), 1);

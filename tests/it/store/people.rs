@@ -1,16 +1,16 @@
-//! One owner, and strangers who are told once.
+//! The owner, and the notices to strangers.
 
 use super::*;
 use chrono::TimeDelta;
 
-use super::together::waiting_for_a_lock;
+use super::concurrency::waiting_for_a_lock;
 use crate::harness::postgres::database;
 use sqlx::{Connection as _, PgConnection};
 
 const TELEGRAM: InterfaceType = InterfaceType::Telegram;
 
 on_both! {
-    async fn the_first_to_pair_is_the_only_owner(store: Store) {
+    async fn only_the_first_person_becomes_the_owner(store: Store) {
         let bob = UserId("200".into());
         assert_eq!(store.owners(TELEGRAM).await.unwrap(), []);
         assert!(store.become_owner(TELEGRAM, &ann()).await.unwrap());
@@ -19,7 +19,7 @@ on_both! {
         assert_eq!(store.owners(InterfaceType::Web).await.unwrap(), [], "of one interface only");
     }
 
-    async fn of_many_who_pair_at_once_one_becomes_the_owner(store: Store) {
+    async fn of_concurrent_pairings_one_succeeds(store: Store) {
         let all = (0..8).map(|n| {
             let store = store.clone();
             async move { store.become_owner(TELEGRAM, &UserId(n.to_string())).await.unwrap() }
@@ -29,7 +29,7 @@ on_both! {
         assert_eq!(store.owners(TELEGRAM).await.unwrap().len(), 1);
     }
 
-    async fn a_stranger_is_told_once_within_the_window(store: Store) {
+    async fn a_stranger_is_told_once_per_interval(store: Store) {
         let hour_ago = || Utc::now() - TimeDelta::hours(1);
         assert!(store.claim_stranger_notice(TELEGRAM, &ann(), hour_ago()).await.unwrap());
         assert!(!store.claim_stranger_notice(TELEGRAM, &ann(), hour_ago()).await.unwrap());
@@ -38,7 +38,7 @@ on_both! {
         assert!(store.claim_stranger_notice(TELEGRAM, &ann(), after_the_window).await.unwrap());
     }
 
-    async fn a_stranger_can_become_the_owner_and_is_a_stranger_no_more(store: Store) {
+    async fn a_stranger_can_become_the_owner(store: Store) {
         store.claim_stranger_notice(TELEGRAM, &ann(), long_ago()).await.unwrap();
         assert_eq!(store.owners(TELEGRAM).await.unwrap(), []);
         assert!(store.become_owner(TELEGRAM, &ann()).await.unwrap());
@@ -48,9 +48,9 @@ on_both! {
     }
 }
 
-/// Another instance is just pairing somebody else (its transaction is open).
+/// Another instance pairs another person in an open transaction.
 #[tokio::test]
-async fn nobody_becomes_the_owner_while_somebody_else_does() {
+async fn a_pairing_waits_for_a_concurrent_one() {
     let url = database().await;
     let store = Store::open(&url).await.unwrap();
     let mut other = PgConnection::connect(&url).await.unwrap();

@@ -1,4 +1,4 @@
-//! Who sees which sessions, and how they are found.
+//! The list of sessions: who sees which, and search.
 
 use super::*;
 use photothread::domain::Reference;
@@ -22,7 +22,7 @@ async fn found(store: &Store, filter: &SessionFilter) -> Vec<SessionId> {
 }
 
 on_both! {
-    async fn a_person_sees_the_conversations_they_take_part_in(store: Store) {
+    async fn members_see_only_their_conversations(store: Store) {
         let own = store.create_web_session(&ann(), Some("mine")).await.unwrap();
         let others = store.create_web_session(&bob(), Some("his")).await.unwrap();
         let group = chat(-5);
@@ -33,7 +33,7 @@ on_both! {
         assert!(store.is_member(&group, &ann()).await.unwrap());
         assert_eq!(found(&store, &seen_by(&ann())).await, [shared, own.session_id]);
         store.remove_member(&group, &ann()).await.unwrap();
-        assert_eq!(found(&store, &seen_by(&ann())).await, [own.session_id], "whoever left sees it no more");
+        assert_eq!(found(&store, &seen_by(&ann())).await, [own.session_id], "a former member does not see it");
         store.add_member(&group, &ann()).await.unwrap();
         store.add_member(&group, &ann()).await.unwrap();
         assert_eq!(found(&store, &seen_by(&ann())).await.len(), 2);
@@ -41,18 +41,18 @@ on_both! {
         assert!(!store.is_member(&others.conversation, &ann()).await.unwrap());
     }
 
-    async fn sessions_are_found_by_what_was_said_tagged_and_referred_to(store: Store) {
-        let place = page("x");
+    async fn sessions_are_found_by_text_tag_and_reference(store: Store) {
+        let conversation = page("x");
         let cats = store.create_web_session(&ann(), None).await.unwrap().session_id;
         let dogs = store.create_web_session(&ann(), Some("All about DOGS")).await.unwrap().session_id;
         let source = Reference { url: "https://example.org/cats".into(), ..Reference::default() };
         let message = NewMessage {
             tags: vec!["topic:cats".into()],
             refs: vec![source],
-            ..said(&place, cats, "The white kitten's first photo, at 100% \"zoom\"")
+            ..said(&conversation, cats, "The white kitten's first photo, at 100% \"zoom\"")
         };
         store.add_message(&message, &[]).await.unwrap();
-        let tool = NewMessage { role: Role::Tool, ..said(&place, dogs, "a secret kitten") };
+        let tool = NewMessage { role: Role::Tool, ..said(&conversation, dogs, "a secret kitten") };
         store.add_message(&tool, &[]).await.unwrap();
 
         for words in ["kitten", "KITT white", "photo first", "100"] {
@@ -74,15 +74,15 @@ on_both! {
         assert_eq!(found(&store, &tagged("topic:cats")).await, []);
     }
 
-    async fn a_session_is_renamed_and_every_change_of_its_messages_is_a_revision(store: Store) {
-        let place = page("x");
+    async fn every_new_message_increases_the_revision(store: Store) {
+        let conversation = page("x");
         let id = store.create_web_session(&ann(), Some("old")).await.unwrap().session_id;
         assert!(store.rename_session(id, "new").await.unwrap());
         assert!(!store.rename_session(SessionId::new(), "new").await.unwrap());
         let before = store.session(id).await.unwrap().unwrap();
         assert_eq!((before.title.as_deref(), before.message_count), (Some("new"), 0));
-        store.add_message(&said(&place, id, "hi"), &[]).await.unwrap();
-        store.add_message(&NewMessage { role: Role::Tool, ..said(&place, id, "") }, &[]).await.unwrap();
+        store.add_message(&said(&conversation, id, "hi"), &[]).await.unwrap();
+        store.add_message(&NewMessage { role: Role::Tool, ..said(&conversation, id, "") }, &[]).await.unwrap();
         let after = store.session(id).await.unwrap().unwrap();
         assert_eq!((after.message_count, after.revision), (1, before.revision + 2));
     }

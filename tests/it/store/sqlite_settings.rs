@@ -1,10 +1,10 @@
-//! What SQLite was told about safety is really in force, on the connections the store itself uses.
+//! SQLite's settings for durability and foreign keys are in force on the store's own connections.
 
 use super::*;
 use photothread::domain::MessageId;
 
 #[tokio::test]
-async fn commits_are_durable_and_references_are_checked() {
+async fn commits_are_durable_and_foreign_keys_are_checked() {
     let home = tempfile::tempdir().unwrap();
     let store = sqlite_in(home.path()).await;
     for (pragma, value) in [("journal_mode", "wal"), ("synchronous", "2"), ("foreign_keys", "1")] {
@@ -19,7 +19,7 @@ async fn commits_are_durable_and_references_are_checked() {
 }
 
 #[tokio::test]
-async fn the_folder_is_made_and_what_was_written_is_there_the_next_time() {
+async fn the_folder_is_created_and_data_survives_a_restart() {
     let home = tempfile::tempdir().unwrap();
     let url = format!("sqlite://{}", home.path().join("not/yet/there.db").display());
     let store = Store::open(&url).await.unwrap();

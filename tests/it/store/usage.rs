@@ -1,4 +1,4 @@
-//! The ledger: requests add up by day, person, chat, agent and model.
+//! Usage: requests are summed by day, user, chat, agent and model.
 
 use super::*;
 use chrono::{NaiveDate, TimeDelta};
@@ -8,8 +8,8 @@ fn today() -> NaiveDate {
     Utc::now().date_naive()
 }
 
-fn spender(place: &Conversation, user: &str, agent: &str) -> Spender {
-    Spender { conversation: place.clone(), user_id: UserId(user.into()), agent_id: agent.into() }
+fn spender(conversation: &Conversation, user: &str, agent: &str) -> Spender {
+    Spender { conversation: conversation.clone(), user_id: UserId(user.into()), agent_id: agent.into() }
 }
 
 /// A request of 100 tokens in and 20 out.
@@ -26,7 +26,7 @@ fn note(spender: &Spender, model: &str, cost_micros: Option<i64>) -> RequestUsag
 }
 
 on_both! {
-    async fn requests_of_one_kind_add_up_in_one_line(store: Store) {
+    async fn requests_of_one_model_are_added_up(store: Store) {
         let ann = spender(&chat(1), "100", "photothread");
         store.add_usage(&note(&ann, "gpt-5-mini", Some(65))).await.unwrap();
         store.add_usage(&note(&ann, "gpt-5-mini", None)).await.unwrap();
@@ -42,7 +42,7 @@ on_both! {
         assert_eq!(store.usage_of_conversation(&chat(1), today()).await.unwrap(), used);
     }
 
-    async fn a_day_is_told_by_person_by_chat_and_by_agent(store: Store) {
+    async fn costs_of_a_day_are_summed_by_user_chat_and_agent(store: Store) {
         let (ann, bob) = (spender(&chat(1), "100", "photothread"), spender(&chat(1), "200", "describe"));
         let elsewhere = spender(&chat(2), "100", "describe");
         let namesake = spender(&page("1"), "100", "photothread");
@@ -55,12 +55,12 @@ on_both! {
         assert_eq!(store.costs_of_day(today(), &ann).await.unwrap(), spent);
         let spent = DayCosts { by_user: 10, by_chat: 11, by_agent: 110 };
         assert_eq!(store.costs_of_day(today(), &bob).await.unwrap(), spent);
-        let nothing = spender(&chat(9), "900", "nobody");
+        let nothing = spender(&chat(9), "900", "unknown");
         assert_eq!(store.costs_of_day(today(), &nothing).await.unwrap(), DayCosts::default());
         assert_eq!(store.costs_of_day(today() + TimeDelta::days(1), &ann).await.unwrap(), DayCosts::default(), "it starts anew");
     }
 
-    async fn usage_is_told_by_day_and_no_older_than_asked_for(store: Store) {
+    async fn usage_is_listed_by_day_since_the_given_day(store: Store) {
         let ann = spender(&chat(1), "100", "photothread");
         let bob = spender(&chat(1), "200", "photothread");
         for days in [0, 1, 40] {
@@ -79,7 +79,7 @@ on_both! {
         assert_eq!(store.usage_of_user(InterfaceType::Web, &ann.user_id, month).await.unwrap(), []);
     }
 
-    async fn requests_at_the_same_moment_are_all_counted(store: Store) {
+    async fn concurrent_requests_are_all_counted(store: Store) {
         let ann = spender(&chat(1), "100", "photothread");
         let one = note(&ann, "m", Some(3));
         let all = (0..20).map(|_| store.add_usage(&one));

@@ -1,4 +1,4 @@
-//! Several at once: what two instances or two tasks do at the same moment happens once and in order.
+//! Concurrency: what two tasks or instances do at the same moment happens once and in order.
 
 use super::*;
 use crate::harness::postgres::database;
@@ -8,7 +8,7 @@ use sqlx::{Connection as _, PgConnection, Row as _};
 use std::collections::HashSet;
 
 on_both! {
-    async fn a_conversations_first_session_is_begun_once(store: Store) {
+    async fn concurrent_filings_start_one_session(store: Store) {
         let all = (0..8).map(|n| {
             let (store, shown_id) = (store.clone(), n.to_string());
             async move { session_of_filed(&store, &chat(1), &ann(), &shown_id).await }
@@ -17,7 +17,7 @@ on_both! {
         assert_eq!(sessions.len(), 1);
     }
 
-    async fn an_update_delivered_to_many_is_new_to_one(store: Store) {
+    async fn concurrent_deliveries_store_an_update_once(store: Store) {
         let all = (0..8).map(|_| {
             let store = store.clone();
             async move { store.receive_updates(&[update("1"), update("2")]).await.unwrap().len() }
@@ -25,7 +25,7 @@ on_both! {
         assert_eq!(join_all(all).await.into_iter().sum::<usize>(), 2);
     }
 
-    async fn a_batch_filed_by_many_is_filed_by_one(store: Store) {
+    async fn concurrent_filings_of_a_batch_file_it_once(store: Store) {
         let row = store.receive_updates(&[update("1")]).await.unwrap().remove(0);
         let all = (0..8).map(|n| {
             let (store, id) = (store.clone(), n.to_string());
@@ -42,7 +42,7 @@ on_both! {
         assert_eq!(store.count_open_turns().await.unwrap(), 1);
     }
 
-    async fn many_claimers_take_every_free_conversation_once_and_its_oldest_turn(store: Store) {
+    async fn concurrent_claims_take_the_oldest_turn_of_each_conversation_once(store: Store) {
         let mut oldest = HashSet::new();
         for n in 1..=4 {
             for shown_id in ["1", "2", "3"] {
@@ -61,7 +61,7 @@ on_both! {
         assert_eq!(store.claim_turn().await.unwrap(), None);
     }
 
-    async fn a_send_claimed_by_many_leaves_once(store: Store) {
+    async fn concurrent_claims_of_a_send_succeed_once(store: Store) {
         store.answer_update(&[], &chat(1), None, &[text_send("once")]).await.unwrap();
         let id = store.next_send(&chat(1)).await.unwrap().unwrap().outbox_id;
         let all = (0..8).map(|_| {
@@ -72,13 +72,18 @@ on_both! {
     }
 }
 
-/// Another instance is just starting the turn (its transaction is open) when a late photo is filed.
+/// A late photo is filed while another instance claims the turn in an open transaction.
 #[tokio::test]
-async fn a_photo_never_joins_a_turn_that_is_just_being_started() {
+async fn a_late_photo_does_not_join_a_turn_that_is_being_claimed() {
     let url = database().await;
     let store = Store::open(&url).await.unwrap();
-    let place = chat(1);
-    let first = store.file(&filing(&place, vec![album_photo(&place, "1", "x")])).await.unwrap().turn.unwrap();
+    let conversation = chat(1);
+    let first = store
+        .file(&filing(&conversation, vec![album_photo(&conversation, "1", "x")]))
+        .await
+        .unwrap()
+        .turn
+        .unwrap();
 
     let mut other = PgConnection::connect(&url).await.unwrap();
     let mut claim = other.begin().await.unwrap();
@@ -88,7 +93,7 @@ async fn a_photo_never_joins_a_turn_that_is_just_being_started() {
         .await
         .unwrap();
 
-    let batch = filing(&place, vec![album_photo(&place, "2", "x")]);
+    let batch = filing(&conversation, vec![album_photo(&conversation, "2", "x")]);
     let late = tokio::spawn({
         let store = store.clone();
         async move { store.file(&batch).await }

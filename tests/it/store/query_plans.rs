@@ -1,22 +1,22 @@
-//! How SQLite runs the store's statements: none may read a growing table from end to end.
-//! The statements are read from the sources, so a new one is checked without being listed here.
+//! Query plans of SQLite: no statement of the store may scan a growing table. The statements come from the source files,
+//! so a new one is checked without being listed here.
 
 use super::*;
 use regex::Regex;
 use sqlx::{AssertSqlSafe, Connection as _, Row as _, SqliteConnection};
 use std::{fs, path::Path};
 
-/// Indexes over what is open at the moment only: reading one from end to end is reading a handful of rows.
+/// Partial indexes over open rows: scanning one reads few rows.
 const SMALL_INDEXES: [&str; 4] = ["turn_open", "turn_running", "outbox_open", "outbox_unsure"];
 
-/// Statements that may take their time, by a part that is theirs alone, and why.
+/// Statements that may scan a table, by a unique part of them, and why.
 const EXCUSED: [(&str, &str); 3] = [
     ("DELETE FROM inbox WHERE state = 'done'", "the daily pruning, which keeps that table small"),
     ("UPDATE inbox SET raw = ''", "a deletion, in a table that the pruning keeps small"),
     ("FROM people WHERE", "one row for each person who ever wrote"),
 ];
 
-/// The text literals of a source, as the compiler reads them.
+/// The string literals of a source file, as the compiler reads them.
 fn literals(source: &str) -> Vec<String> {
     let literal = Regex::new(r#""((?:[^"\\]|\\[\s\S])*)""#).unwrap();
     let continued = Regex::new(r"\\\n\s*").unwrap();
@@ -29,7 +29,7 @@ fn constant(source: &str, name: &str) -> Option<String> {
     literals(rest).into_iter().next()
 }
 
-/// Every whole statement in `src/store/queries/`, with its constants filled in as for SQLite.
+/// Every complete statement in `src/store/queries/`, with the constants of SQLite.
 fn statements() -> Vec<String> {
     let store = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store");
     let shared =
@@ -47,12 +47,12 @@ fn statements() -> Vec<String> {
             all.push(placeholder.replace_all(&text, fill).into_owned());
         }
     }
-    // Those put together piece by piece end in the middle.
+    // Starts of statements that a `QueryBuilder` completes.
     all.retain(|sql| !sql.ends_with([' ', '(']));
     all
 }
 
-fn reads_everything(step: &str) -> bool {
+fn scans_growing_table(step: &str) -> bool {
     let growing = Regex::new(
         r"^SCAN (m|h|a|f|i|t|p|o|r|w|x|message_history|message_chunks|message_attachments|attachment_metadata|session_metadata|turns|turn_inputs|inbox|outbox|people|usage)( |$)",
     );
@@ -60,7 +60,7 @@ fn reads_everything(step: &str) -> bool {
 }
 
 #[tokio::test]
-async fn no_statement_reads_a_growing_table_from_end_to_end() {
+async fn no_statement_scans_a_growing_table() {
     let home = tempfile::tempdir().unwrap();
     let store = sqlite_in(home.path()).await;
     let mut conn = SqliteConnection::connect(&sqlite_url(home.path())).await.unwrap();
@@ -82,7 +82,7 @@ async fn no_statement_reads_a_growing_table_from_end_to_end() {
         let plan = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}"))).fetch_all(&mut conn).await;
         let plan = plan.unwrap_or_else(|e| panic!("{e}: {sql}"));
         let steps: Vec<String> = plan.iter().map(|step| step.get("detail")).collect();
-        if steps.iter().any(|step| reads_everything(step)) {
+        if steps.iter().any(|step| scans_growing_table(step)) {
             slow.push(format!("{sql}\n  {}", steps.join("\n  ")));
         }
     }

@@ -1,4 +1,4 @@
-//! A whole history put in place of another: at once or not at all, with rows that stay and files that go.
+//! Replacement of a whole history in one transaction: kept rows, removed files, revisions.
 
 use super::*;
 use photothread::{
@@ -6,7 +6,7 @@ use photothread::{
     store::{ChangeOutcome, FinishedTurn, Replacement, ReplacementRow, RowContent},
 };
 
-/// A new row that begins a thread.
+/// A new row that is the root of a thread.
 fn new(message: NewMessage) -> ReplacementRow {
     ReplacementRow { content: RowContent::New(message), thread_root: None, reply_to: None }
 }
@@ -29,28 +29,28 @@ async fn found(store: &Store, word: &str) -> i64 {
     store.sessions(&filter, 10, 0).await.unwrap().total
 }
 
-async fn doomed(store: &Store) -> Vec<String> {
+async fn blobs_to_delete(store: &Store) -> Vec<String> {
     let mut keys: Vec<String> =
         store.objects_to_delete(100).await.unwrap().into_iter().map(|object| object.object_key).collect();
     keys.sort();
     keys
 }
 
-fn file(place: &Conversation, key: &str) -> Attachment {
-    Attachment { content: Content::stored(key, key), ..picture(place) }
+fn file(conversation: &Conversation, key: &str) -> Attachment {
+    Attachment { content: Content::stored(key, key), ..picture(conversation) }
 }
 
-/// A photo and its answer in a chat, sent and seen.
-async fn a_seen_answer(store: &Store, place: &Conversation) -> Vec<Message> {
+/// A photo and its answer in a chat, sent and delivered.
+async fn a_seen_answer(store: &Store, conversation: &Conversation) -> Vec<Message> {
     let mut sent = note("10", "purple elephants");
-    sent.files.push(FiledFile::New(file(place, "photo")));
-    store.file(&filing(place, vec![sent])).await.unwrap();
+    sent.files.push(FiledFile::New(file(conversation, "photo")));
+    store.file(&filing(conversation, vec![sent])).await.unwrap();
     let turn = store.claim_turn().await.unwrap().unwrap();
-    let made = file(place, "made");
+    let made = file(conversation, "made");
     let step = NewMessage {
         turn_id: Some(turn.turn_id),
         thread_root_id: Some(turn.thread_root_id),
-        ..answered(place, turn.session_id, "")
+        ..answered(conversation, turn.session_id, "")
     };
     let calls = vec![ToolCall { id: "1".into(), name: "crop_image".into(), arguments: "{}".into() }];
     store.add_message(&NewMessage { tool_calls: calls, ..step.clone() }, &[]).await.unwrap();
@@ -71,22 +71,22 @@ async fn a_seen_answer(store: &Store, place: &Conversation) -> Vec<Message> {
         reply_to: None,
     };
     store.finish_turn(&end).await.unwrap();
-    let send = store.next_send(place).await.unwrap().unwrap();
+    let send = store.next_send(conversation).await.unwrap().unwrap();
     store.claim_send(send.outbox_id).await.unwrap();
     store.mark_sent(&send, &["11".into()]).await.unwrap();
     history(store, turn.session_id).await
 }
 
 on_both! {
-    async fn a_new_history_takes_the_place_of_the_old_and_is_counted_and_found(store: Store) {
-        let place = chat(1);
-        let old = a_seen_answer(&store, &place).await;
+    async fn a_replaced_history_is_counted_and_found_by_search(store: Store) {
+        let conversation = chat(1);
+        let old = a_seen_answer(&store, &conversation).await;
         let session = old[0].session_id;
         let before = store.session(session).await.unwrap().unwrap();
         let early = long_ago() + chrono::TimeDelta::days(9);
-        let first = NewMessage { timestamp: early, ..said(&place, session, "green zebras\nsecond line") };
+        let first = NewMessage { timestamp: early, ..said(&conversation, session, "green zebras\nsecond line") };
         let reply = Some(ReplyTo { message: Some(MessageId(999_999)), ..ReplyTo::default() });
-        let second = NewMessage { timestamp: early, reply, tags: vec!["a".into()], ..answered(&place, session, "Yes.") };
+        let second = NewMessage { timestamp: early, reply, tags: vec!["a".into()], ..answered(&conversation, session, "Yes.") };
         let mut new = replacement(&store, session, vec![new(first), new(second)]).await;
         new.rows[1].thread_root = Some(0);
         new.rows[1].reply_to = Some(0);
@@ -101,8 +101,8 @@ on_both! {
         assert_eq!((after.message_count, after.revision, after.last_activity), (2, before.revision + 1, early));
         assert_eq!((after.first_message_preview.as_str(), after.title.as_deref()), ("green zebras", Some("Zebras")));
         assert_eq!((found(&store, "purple").await, found(&store, "green").await), (0, 1));
-        assert_eq!(doomed(&store).await, ["made", "photo"], "what nobody uses any more");
-        assert_eq!(store.find_message(&place, "11").await.unwrap(), None);
+        assert_eq!(blobs_to_delete(&store).await, ["made", "photo"], "no row uses them");
+        assert_eq!(store.find_message(&conversation, "11").await.unwrap(), None);
         assert_eq!(store.turns_of_session(session).await.unwrap(), []);
 
         let none = replacement(&store, session, Vec::new()).await;
@@ -111,9 +111,9 @@ on_both! {
         assert_eq!((empty.message_count, empty.first_message_preview.as_str(), empty.title.as_deref()), (0, "", Some("Zebras")));
     }
 
-    async fn rows_that_stay_can_still_be_replied_to(store: Store) {
-        let place = chat(1);
-        let old = a_seen_answer(&store, &place).await;
+    async fn kept_rows_can_still_be_replied_to(store: Store) {
+        let conversation = chat(1);
+        let old = a_seen_answer(&store, &conversation).await;
         let session = old[0].session_id;
         let turn = old[1].turn_id.unwrap();
         let mut rows: Vec<ReplacementRow> = old.iter().map(as_it_is).collect();
@@ -122,39 +122,39 @@ on_both! {
         }
         let better = NewMessage { content: "Here it is.".into(), tags: vec!["good".into()], ..old[3].body.clone() };
         rows[3].content = RowContent::Rewritten(old[3].internal_id, better);
-        rows.push(new(said(&place, session, "and then?")));
+        rows.push(new(said(&conversation, session, "and then?")));
         let replaced = replacement(&store, session, rows).await;
         assert_eq!(store.replace_history(&replaced).await.unwrap(), ChangeOutcome::Changed);
         let now = history(&store, session).await;
         assert_eq!(now[..3], old[..3]);
         assert_eq!((now[3].internal_id, now[3].content.as_str(), now[3].tags.len()), (old[3].internal_id, "Here it is.", 1));
-        let shown = store.find_message(&place, "11").await.unwrap().unwrap();
+        let shown = store.find_message(&conversation, "11").await.unwrap().unwrap();
         assert_eq!((shown.message.internal_id, shown.attachment), (old[3].internal_id, old[3].attachments.first().copied()));
         assert_eq!(store.thread(old[0].internal_id).await.unwrap().len(), 4);
         assert!(store.turn(turn).await.unwrap().is_some());
-        assert_eq!(doomed(&store).await, [""; 0]);
+        assert_eq!(blobs_to_delete(&store).await, [""; 0]);
     }
 
-    async fn the_middle_can_go_and_the_rest_finds_another_root(store: Store) {
-        let place = chat(1);
-        let old = a_seen_answer(&store, &place).await;
+    async fn rows_get_another_root_if_theirs_is_removed(store: Store) {
+        let conversation = chat(1);
+        let old = a_seen_answer(&store, &conversation).await;
         let session = old[0].session_id;
         let replaced = replacement(&store, session, vec![as_it_is(&old[3])]).await;
         assert_eq!(store.replace_history(&replaced).await.unwrap(), ChangeOutcome::Changed);
         let now = history(&store, session).await;
         assert_eq!((now.len(), now[0].internal_id, now[0].thread_root_id), (1, old[3].internal_id, None));
-        assert_eq!(doomed(&store).await, ["photo"], "the answer still carries what was made");
-        store.file(&Filing { thread_root: Some(now[0].clone()), ..filing(&place, vec![note("12", "more")]) }).await.unwrap();
+        assert_eq!(blobs_to_delete(&store).await, ["photo"], "the answer still carries what was made");
+        store.file(&Filing { thread_root: Some(now[0].clone()), ..filing(&conversation, vec![note("12", "more")]) }).await.unwrap();
     }
 
-    async fn nothing_is_replaced_under_a_turn_or_on_an_old_state(store: Store) {
-        let place = chat(1);
-        let old = a_seen_answer(&store, &place).await;
+    async fn a_history_is_not_replaced_during_a_turn_or_from_an_old_revision(store: Store) {
+        let conversation = chat(1);
+        let old = a_seen_answer(&store, &conversation).await;
         let session = old[0].session_id;
         let mut stale = replacement(&store, session, Vec::new()).await;
         stale.revision -= 1;
         assert_eq!(store.replace_history(&stale).await.unwrap(), ChangeOutcome::Stale);
-        store.file(&filing(&place, vec![note("20", "wait")])).await.unwrap();
+        store.file(&filing(&conversation, vec![note("20", "wait")])).await.unwrap();
         let busy = replacement(&store, session, Vec::new()).await;
         assert_eq!(store.replace_history(&busy).await.unwrap(), ChangeOutcome::Busy);
         store.claim_turn().await.unwrap().unwrap();
@@ -164,35 +164,35 @@ on_both! {
         assert_eq!(store.replace_history(&nowhere).await.unwrap(), ChangeOutcome::Missing);
     }
 
-    async fn a_replacement_that_cannot_be_leaves_everything_as_it_was(store: Store) {
-        let place = chat(1);
-        let old = a_seen_answer(&store, &place).await;
+    async fn a_failed_replacement_changes_nothing(store: Store) {
+        let conversation = chat(1);
+        let old = a_seen_answer(&store, &conversation).await;
         let session = old[0].session_id;
-        let lost = NewMessage { attachments: vec![AttachmentId::new()], ..said(&place, session, "x") };
-        let broken = replacement(&store, session, vec![new(said(&place, session, "y")), new(lost)]).await;
+        let lost = NewMessage { attachments: vec![AttachmentId::new()], ..said(&conversation, session, "x") };
+        let broken = replacement(&store, session, vec![new(said(&conversation, session, "y")), new(lost)]).await;
         assert!(store.replace_history(&broken).await.is_err());
         assert_eq!(history(&store, session).await, old);
         assert_eq!(store.session(session).await.unwrap().unwrap().revision, broken.revision);
     }
 
-    async fn files_come_along_and_what_is_referred_to_stays(store: Store) {
+    async fn new_files_are_added_and_referenced_files_stay(store: Store) {
         let session = store.create_web_session(&ann(), None).await.unwrap();
-        let (place, session) = (session.conversation, session.session_id);
-        let (carried, referred) = (file(&place, "carried"), file(&place, "referred"));
+        let (conversation, session) = (session.conversation, session.session_id);
+        let (carried, referred) = (file(&conversation, "carried"), file(&conversation, "referred"));
         let url = photothread::domain::ReferenceTarget::attachment_url(referred.attachment_id);
         let refs = vec![photothread::domain::Reference { url, ..Default::default() }];
-        let message = NewMessage { attachments: vec![carried.attachment_id], refs, ..said(&place, session, "") };
+        let message = NewMessage { attachments: vec![carried.attachment_id], refs, ..said(&conversation, session, "") };
         let mut first = replacement(&store, session, vec![new(message)]).await;
         first.files = vec![carried.clone(), referred.clone()];
         assert_eq!(store.replace_history(&first).await.unwrap(), ChangeOutcome::Changed);
         let row = history(&store, session).await.remove(0);
         let kept = replacement(&store, session, vec![as_it_is(&row)]).await;
         store.replace_history(&kept).await.unwrap();
-        assert_eq!(doomed(&store).await, [""; 0]);
+        assert_eq!(blobs_to_delete(&store).await, [""; 0]);
         let bare = NewMessage { refs: Vec::new(), ..row.body.clone() };
         let mut without = replacement(&store, session, vec![as_it_is(&row)]).await;
         without.rows[0].content = RowContent::Rewritten(row.internal_id, bare);
         store.replace_history(&without).await.unwrap();
-        assert_eq!(doomed(&store).await, ["referred"], "nobody carries it, and nobody refers to it any more");
+        assert_eq!(blobs_to_delete(&store).await, ["referred"], "no message carries it or refers to it");
     }
 }
