@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use photothread::{
     access::{Scope, Viewer},
-    attachments::{Attachments, Limits, NewFile, Objects},
+    attachments::{Attachments, FileLimits, NewFile, Objects},
     domain::{Attachment, AttachmentId, NewMessage, Role, UserId},
     rendering::{PoolLimits, RenderPool, Renderer},
     store::Store,
@@ -46,14 +46,14 @@ impl Thread {
     pub async fn open(photo: Vec<u8>) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
         let store = Store::open(&format!("sqlite://{}", folder.path().join("bench.db").display())).await?;
-        let limits = Limits { max_file_bytes: 50 << 20, max_conversation_bytes: 5 << 30 };
+        let limits = FileLimits { max_file_bytes: 50 << 20, max_conversation_bytes: 5 << 30 };
         let attachments = Attachments::new(store.clone(), Objects::open("memory://")?, limits);
         let render_pool =
             RenderPool::new(PoolLimits::default(), imaging::Limits::default(), imaging::Fonts::default());
         let renderer = Renderer::new(store.clone(), attachments, render_pool, read_recipe);
         let scope = Viewer::local().uploads();
         let photo = NewFile::from_person(Bytes::from(photo), Some("photo.jpg".to_owned()));
-        let photo = renderer.attachments.keep(&scope, photo).await?;
+        let photo = renderer.attachments.store_file(&scope, photo).await?;
         let thread = Self {
             store,
             renderer,

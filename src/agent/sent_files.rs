@@ -95,7 +95,7 @@ pub async fn ensure_stored(
 async fn store_file(tools: &ToolContext, file: &Attachment) -> Result<Attachment, ToolError> {
     (|| tools.ensure_stored(file))
         .retry(retry::limited(FIRST_FILE_WAIT, 2.0, MAX_FILE_ATTEMPTS))
-        .when(ToolError::is_passing)
+        .when(ToolError::is_transient)
         .await
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Agent, Engine, Titles, TurnEvent, Turns, budgets::Budgets, run};
 use crate::{
-    attachments::{Attachments, Limits, Objects},
+    attachments::{Attachments, FileLimits, Objects},
     context::HistoryBounds,
     domain::{Answer, Conversation, InterfaceType, PlannedSend, Role, SendKind, TurnId, TurnState, UserId},
     prompts::Prompts,
@@ -45,7 +45,7 @@ fn plan(answer: &Answer) -> Vec<PlannedSend> {
 }
 
 fn engine(store: &Store) -> Arc<Engine> {
-    let limits = Limits { max_file_bytes: 1 << 20, max_conversation_bytes: 1 << 20 };
+    let limits = FileLimits { max_file_bytes: 1 << 20, max_conversation_bytes: 1 << 20 };
     let attachments = Attachments::new(store.clone(), Objects::open("memory://").unwrap(), limits);
     let pool = RenderPool::new(
         PoolLimits { edits_at_once: 1, memory_bytes: 1 << 20, ..PoolLimits::default() },

@@ -68,7 +68,8 @@ async fn title_from_message(engine: &Engine, turn: &Turn) -> Result<Option<Begin
         return Ok(None);
     }
     let inputs = engine.store.inputs_of_turn(turn.turn_id).await?;
-    let words = inputs.iter().map(markers::said).map(|said| one_line(&said)).find(|said| !said.is_empty());
+    let words =
+        inputs.iter().map(markers::visible_text).map(|said| one_line(&said)).find(|said| !said.is_empty());
     let ids: Vec<_> = inputs.iter().flat_map(|message| message.attachments.clone()).collect();
     let files = engine.store.attachments(&turn.conversation, &ids).await?;
     let title = match &words {

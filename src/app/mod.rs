@@ -88,7 +88,7 @@ pub async fn open_renderer(config: &Config) -> anyhow::Result<Renderer> {
 }
 
 fn attachments(config: &Config, store: &Store, objects: Objects) -> Attachments {
-    let limits = attachments::Limits {
+    let limits = attachments::FileLimits {
         max_file_bytes: config.attachments.max_file_bytes,
         max_conversation_bytes: config.attachments.max_conversation_bytes,
     };

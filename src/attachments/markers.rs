@@ -21,7 +21,8 @@ pub fn with_markers(text: &str, ids: &[AttachmentId]) -> String {
 }
 
 /// The ids of all marker lines, in order.
-pub fn ids(text: &str) -> Vec<AttachmentId> {
+#[cfg(test)]
+pub fn parse_ids(text: &str) -> Vec<AttachmentId> {
     text.lines().filter_map(marker_line).collect()
 }
 
@@ -30,12 +31,12 @@ fn marker_line(line: &str) -> Option<AttachmentId> {
 }
 
 /// The text of a message without the markers of its files. A marker that a person typed stays.
-pub fn said(message: &Message) -> String {
-    without(&message.content, &message.attachments)
+pub fn visible_text(message: &Message) -> String {
+    strip(&message.content, &message.attachments)
 }
 
 /// The text without the marker lines of these attachments.
-pub fn without(text: &str, own: &[AttachmentId]) -> String {
+pub fn strip(text: &str, own: &[AttachmentId]) -> String {
     let kept = text.lines().filter(|line| !marker_line(line).is_some_and(|id| own.contains(&id)));
     kept.collect::<Vec<_>>().join("\n").trim_end().to_owned()
 }
@@ -49,14 +50,14 @@ mod tests {
         let (a, b) = (AttachmentId::new(), AttachmentId::new());
         let text = with_markers("look\n", &[a, b]);
         assert_eq!(text, format!("look\n[Attachment ID: {a}]\n[Attachment ID: {b}]"));
-        assert_eq!(ids(&text), [a, b]);
-        assert_eq!(without(&text, &[a, b]), "look");
+        assert_eq!(parse_ids(&text), [a, b]);
+        assert_eq!(strip(&text, &[a, b]), "look");
     }
 
     #[test]
     fn markers_that_a_person_typed_stay_in_the_text() {
         let own = AttachmentId::new();
         let typed = with_markers("mine", &[AttachmentId::new()]);
-        assert_eq!(without(&with_markers(&typed, &[own]), &[own]), typed);
+        assert_eq!(strip(&with_markers(&typed, &[own]), &[own]), typed);
     }
 }

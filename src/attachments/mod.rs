@@ -2,13 +2,13 @@
 //! The blob is written before its row, so that a row never points to a missing blob.
 
 mod deletion;
+mod display;
 pub mod markers;
 pub mod mime;
 mod objects;
-mod words;
 
+pub use display::{format_age, format_size};
 pub use objects::{ObjectError, Objects};
-pub use words::{age, size};
 
 use crate::{
     access::Scope,
@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 use std::{ops::Range, sync::Arc};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct FileLimits {
     pub max_file_bytes: u64,
     pub max_conversation_bytes: u64,
 }
@@ -32,12 +32,12 @@ pub struct Limits {
 pub enum AttachmentError {
     #[error("no attachment {0} in this conversation")]
     Unknown(AttachmentId),
-    #[error("{filename} is {}; files up to {} are kept here. Send it smaller, or compressed.", size(*.bytes), size(*.limit))]
+    #[error("{filename} is {}; files up to {} are kept here. Send it smaller, or compressed.", format_size(*.bytes), format_size(*.limit))]
     TooLarge { filename: String, bytes: u64, limit: u64 },
     #[error(
         "this conversation already keeps {} of files, and {} is the limit. Delete some, or start a new chat.",
-        size(*.kept),
-        size(*.limit)
+        format_size(*.kept),
+        format_size(*.limit)
     )]
     ConversationFull { kept: u64, limit: u64 },
     #[error("{filename} is empty")]
@@ -50,7 +50,7 @@ pub enum AttachmentError {
 
 impl AttachmentError {
     /// True for an outage that a retry may survive; false if the file itself is refused or unknown.
-    pub fn is_passing(&self) -> bool {
+    pub fn is_transient(&self) -> bool {
         matches!(self, Self::Objects(_) | Self::Store(_))
     }
 }
@@ -101,21 +101,21 @@ impl NewFile {
 pub struct Attachments {
     store: Store,
     objects: Objects,
-    limits: Limits,
+    limits: FileLimits,
     pending_blobs: Arc<PendingBlobs>,
 }
 
 impl Attachments {
-    pub fn new(store: Store, objects: Objects, limits: Limits) -> Self {
+    pub fn new(store: Store, objects: Objects, limits: FileLimits) -> Self {
         Self { store, objects, limits, pending_blobs: Arc::default() }
     }
 
-    pub fn limits(&self) -> Limits {
+    pub fn limits(&self) -> FileLimits {
         self.limits
     }
 
     /// Stores the bytes and returns the attachment. The caller adds its row, in the transaction that adds its message.
-    pub async fn keep(&self, scope: &Scope, file: NewFile) -> Result<Attachment, AttachmentError> {
+    pub async fn store_file(&self, scope: &Scope, file: NewFile) -> Result<Attachment, AttachmentError> {
         let (attachment_id, conversation) = (AttachmentId::new(), scope.conversation().clone());
         let filename = file.filename.as_deref().map(clean_name).filter(|name| !name.is_empty());
         let blob = self.put_blob(attachment_id, &conversation, filename.as_deref(), file.bytes).await?;
@@ -158,7 +158,7 @@ impl Attachments {
     }
 
     /// Stores the rendered bytes of a picture that was only a recipe. The caller updates its row.
-    pub async fn keep_rendered(
+    pub async fn store_rendered(
         &self,
         picture: &Attachment,
         bytes: Bytes,
@@ -189,7 +189,7 @@ impl Attachments {
         if size == 0 {
             return Err(AttachmentError::Empty { filename: name_in_errors.to_owned() });
         }
-        self.check_room(conversation, name_in_errors, size).await?;
+        self.check_limits(conversation, name_in_errors, size).await?;
         let sha256: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         let mime_type = mime::sniff_mime(&bytes, filename);
         let shape = imaging::probe(&bytes).ok();
@@ -205,9 +205,9 @@ impl Attachments {
         })
     }
 
-    /// Copies files of other conversations into this one: the same blobs under new ids. As with `keep`, the caller adds
-    /// the rows.
-    pub async fn adopt(
+    /// Copies files of other conversations into this one: the same blobs under new ids. The caller adds the rows, as with
+    /// `store_file`.
+    pub async fn copy_into(
         &self,
         scope: &Scope,
         files: Vec<Attachment>,
@@ -236,7 +236,7 @@ impl Attachments {
     }
 
     /// Checks the limits for a file of this size. Call it before a download, too.
-    pub async fn check_room(
+    pub async fn check_limits(
         &self,
         conversation: &Conversation,
         name: &str,
@@ -267,13 +267,17 @@ impl Attachments {
     }
 
     /// A byte range of a stored file.
-    pub async fn part(&self, attachment: &Attachment, range: Range<u64>) -> Result<Bytes, AttachmentError> {
+    pub async fn byte_range(
+        &self,
+        attachment: &Attachment,
+        range: Range<u64>,
+    ) -> Result<Bytes, AttachmentError> {
         let object_key = attachment.object_key().ok_or(ObjectError::Missing)?;
         Ok(self.objects.get_part(object_key, range).await?)
     }
 
     /// The stored thumbnail of a picture, if there is one.
-    pub async fn kept_view(&self, file: &Attachment, size: u32) -> Result<Option<Bytes>, AttachmentError> {
+    pub async fn load_view(&self, file: &Attachment, size: u32) -> Result<Option<Bytes>, AttachmentError> {
         let Some(sha256) = file.sha256() else { return Ok(None) };
         match self.objects.get(&view_key(sha256, size)).await {
             Ok(bytes) => Ok(Some(bytes)),
@@ -283,7 +287,12 @@ impl Attachments {
     }
 
     /// Stores a thumbnail. It is deleted with its file.
-    pub async fn keep_view(&self, file: &Attachment, size: u32, bytes: Bytes) -> Result<(), AttachmentError> {
+    pub async fn store_view(
+        &self,
+        file: &Attachment,
+        size: u32,
+        bytes: Bytes,
+    ) -> Result<(), AttachmentError> {
         let Content::Stored { object_key, sha256, .. } = &file.content else { return Ok(()) };
         let _guard = self.pending_blobs.block_deletion().await;
         if self.store.object_in_use(object_key).await? {

@@ -82,7 +82,7 @@ pub async fn gather(
         recent.iter().filter(|a| !sent_ids.contains(&a.attachment_id)).cloned().collect()
     };
     let texts: Vec<String> =
-        inputs.iter().map(markers::said).filter(|said| !said.trim().is_empty()).collect();
+        inputs.iter().map(markers::visible_text).filter(|said| !said.trim().is_empty()).collect();
     let said = match (&late_for_album, texts.is_empty()) {
         (Some(text), true) => text.clone(),
         _ => texts.join("\n"),
@@ -133,7 +133,7 @@ async fn text_of_late_album(
     }
     album_ids.extend(siblings.iter().flat_map(|m| m.attachments.clone()));
     let words: Vec<String> =
-        siblings.iter().map(markers::said).filter(|said| !said.trim().is_empty()).collect();
+        siblings.iter().map(markers::visible_text).filter(|said| !said.trim().is_empty()).collect();
     Ok(Some(words.join("\n")))
 }
 

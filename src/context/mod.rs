@@ -103,6 +103,6 @@ pub async fn open(
 
 /// The interface's id of the message that an answer to `inputs` replies to.
 pub fn message_to_answer(inputs: &[Message]) -> Option<String> {
-    let with_text = inputs.iter().rev().find(|m| !markers::said(m).trim().is_empty());
+    let with_text = inputs.iter().rev().find(|m| !markers::visible_text(m).trim().is_empty());
     with_text.or(inputs.first())?.interface_message_id.clone()
 }

@@ -3,7 +3,7 @@
 
 use super::{ContextError, focus::TurnFacts};
 use crate::{
-    attachments::age,
+    attachments::format_age,
     domain::Attachment,
     prompts::{Prompts, RecentItem},
 };
@@ -36,6 +36,6 @@ fn item(file: &Attachment, now: DateTime<Utc>) -> RecentItem {
         id: file.attachment_id,
         filename: file.filename.clone(),
         mime_type: file.mime_type.clone(),
-        age: age(now - file.created_at),
+        age: format_age(now - file.created_at),
     }
 }

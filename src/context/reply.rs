@@ -24,7 +24,7 @@ pub fn describe(target: &RepliedMessage, asker: Option<&UserId>, focus: &Focus) 
                 describe_author(message, asker),
                 position_in_album(focus)
             ));
-            let said = excerpt(&markers::said(message));
+            let said = excerpt(&markers::visible_text(message));
             if !said.trim().is_empty() && target.reply.quote.is_none() {
                 lines.push(fenced(&said));
             }

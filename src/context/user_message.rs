@@ -50,7 +50,7 @@ pub fn past(message: &Message) -> String {
 
 /// The text and the files of the message itself.
 fn text_and_markers(message: &Message) -> String {
-    let said = markers::said(message);
+    let said = markers::visible_text(message);
     let mut text = if said.trim().is_empty() { String::new() } else { fenced(&said) };
     if let Some(note) = &message.error {
         let note = format!("A file of theirs could not be kept. They are told: {}", fenced_inline(note));

@@ -8,7 +8,7 @@ use imaging::ImagingError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
-    /// The store or the files. May pass: see `AttachmentError::is_passing`.
+    /// The store or the files. May pass: see `AttachmentError::is_transient`.
     #[error(transparent)]
     Attachment(#[from] AttachmentError),
     /// The picture cannot be decoded, edited or encoded. Another attempt gives the same result.
@@ -38,9 +38,9 @@ impl From<StoreError> for RenderError {
 
 impl RenderError {
     /// True if the same request may succeed in a moment.
-    pub fn is_passing(&self) -> bool {
+    pub fn is_transient(&self) -> bool {
         match self {
-            Self::Attachment(error) => error.is_passing(),
+            Self::Attachment(error) => error.is_transient(),
             other => matches!(other, Self::Busy { .. }),
         }
     }

@@ -66,7 +66,7 @@ impl Renderer {
             .pool
             .run_edit(&file.conversation, chain.max_pixels(), move |work| render(chain, work))
             .await?;
-        let stored = self.attachments.keep_rendered(file, Bytes::from(encoded.bytes)).await?;
+        let stored = self.attachments.store_rendered(file, Bytes::from(encoded.bytes)).await?;
         self.store.store_rendered_attachment(&stored).await?;
         Ok(stored)
     }
@@ -92,13 +92,13 @@ impl Renderer {
         let file = self.ensure_stored(file).await?;
         let view = View::whole(size);
         let render = async {
-            if let Some(bytes) = self.attachments.kept_view(&file, size).await?
+            if let Some(bytes) = self.attachments.load_view(&file, size).await?
                 && let Some(mime) = imaging::Format::sniff(&bytes).map(|format| format.mime())
             {
                 return Ok(ViewImage { bytes, mime });
             }
             let rendered: ViewImage = self.render_view(&file, view).await?.into();
-            self.attachments.keep_view(&file, size, rendered.bytes.clone()).await?;
+            self.attachments.store_view(&file, size, rendered.bytes.clone()).await?;
             Ok(rendered)
         };
         self.views.get_or_render(&file, &view, render).await

@@ -176,7 +176,7 @@ async fn abandoned_work_is_stopped() {
 
 fn assert_busy<T: std::fmt::Debug>(result: Result<T, RenderError>) {
     let error = result.expect_err("it waited");
-    assert!(error.is_passing());
+    assert!(error.is_transient());
     assert_eq!(error.describe(), "Many edits are waiting right now. Please try again in a minute.");
 }
 

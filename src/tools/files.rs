@@ -6,7 +6,7 @@ use super::{
     wording,
 };
 use crate::{
-    attachments::{AttachmentError, age, size},
+    attachments::{AttachmentError, format_age, format_size},
     domain::{Attachment, AttachmentSource},
     providers::ToolSpec,
 };
@@ -142,12 +142,12 @@ impl Tool for ListAttachments {
 fn describe_in_one_line(file: &Attachment, now: DateTime<Utc>) -> String {
     let mut facts = vec![file.mime_type.clone()];
     facts.extend(dimensions(file));
-    facts.extend(file.is_stored().then(|| size(file.size.unsigned_abs())));
+    facts.extend(file.is_stored().then(|| format_size(file.size.unsigned_abs())));
     let source = match file.source {
         AttachmentSource::User => "sent by the person",
         AttachmentSource::Tool => "made here",
     };
-    let age = age(now - file.created_at);
+    let age = format_age(now - file.created_at);
     format!("- [{}] {} ({}) - {age}, {source}", file.attachment_id, file.filename, facts.join(", "))
 }
 
@@ -199,11 +199,11 @@ fn describe(file: &Attachment, parents: &[Attachment], now: DateTime<Utc>) -> St
         format!("type: {}", file.mime_type),
     ];
     lines.extend(dimensions(file).map(|dimensions| format!("dimensions: {dimensions}")));
-    lines.extend(file.is_stored().then(|| format!("size: {}", size(file.size.unsigned_abs()))));
+    lines.extend(file.is_stored().then(|| format!("size: {}", format_size(file.size.unsigned_abs()))));
     lines.push(format!(
         "added: {} UTC ({})",
         file.created_at.format("%Y-%m-%d %H:%M"),
-        age(now - file.created_at)
+        format_age(now - file.created_at)
     ));
     lines.push(match (file.source, file.recipe()) {
         (AttachmentSource::User, _) => "came from: the person".to_owned(),

@@ -177,7 +177,7 @@ async fn store_generated(
         parents: Vec::new(),
         recipe: Some(recipe.clone()),
     };
-    Ok(context.renderer.attachments.keep(&context.scope, file).await?)
+    Ok(context.renderer.attachments.store_file(&context.scope, file).await?)
 }
 
 struct TransformImage(Arc<ImageGenerator>);
@@ -333,7 +333,7 @@ impl Transformation<'_> {
             parents: vec![file.attachment_id],
             recipe: Some(self.recipe.clone()),
         };
-        Ok(self.context.renderer.attachments.keep(&self.context.scope, made).await?)
+        Ok(self.context.renderer.attachments.store_file(&self.context.scope, made).await?)
     }
 
     fn note(&self) -> String {
@@ -372,7 +372,7 @@ fn pixels(file: &Attachment) -> u64 {
 
 /// Checks the quota before anything is paid for.
 async fn check_room(context: &ToolContext) -> Result<(), ToolError> {
-    Ok(context.renderer.attachments.check_room(context.scope.conversation(), "the new image", 1).await?)
+    Ok(context.renderer.attachments.check_limits(context.scope.conversation(), "the new image", 1).await?)
 }
 
 /// Decodes what a service sent and returns its extension.

@@ -7,7 +7,7 @@ use super::{
     sources::{find_all, side},
     wording,
 };
-use crate::{attachments::size, domain::Attachment, providers::ToolSpec};
+use crate::{attachments::format_size, domain::Attachment, providers::ToolSpec};
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
 use imaging::info::{self, AnimationInfo, Brightness, CameraInfo, Info, PixelInfo, Sharpness};
 use serde::Deserialize;
@@ -98,7 +98,7 @@ async fn measure(context: &ToolContext, file: &Attachment) -> Result<(Info, u64)
 
 fn describe_info(name: &str, bytes: u64, info: &Info) -> String {
     let probe = &info.probe;
-    let mut lines = vec![format!("{name} ({}, {})", probe.format, size(bytes))];
+    let mut lines = vec![format!("{name} ({}, {})", probe.format, format_size(bytes))];
     let megapixels = f64::from(probe.width) * f64::from(probe.height) / 1_000_000.0;
     lines.push(format!(
         "Size: {}×{} pixels ({}{})",

@@ -142,8 +142,8 @@ impl From<RenderError> for ToolError {
 
 impl ToolError {
     /// True if the same call may succeed in a moment.
-    pub fn is_passing(&self) -> bool {
-        matches!(self, Self::Attachment(error) if error.is_passing())
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Attachment(error) if error.is_transient())
     }
 
     /// What the model reads. Internal details go to the log instead.
@@ -156,7 +156,7 @@ impl ToolError {
             Self::Attachment(AttachmentError::Objects(ObjectError::Missing)) => {
                 "The file is gone from the attachment store.".to_owned()
             }
-            Self::Attachment(error) if error.is_passing() => {
+            Self::Attachment(error) if error.is_transient() => {
                 tracing::warn!(%error, op = "run_tool", "attachments unavailable");
                 "Files cannot be reached just now. Try again in a moment.".to_owned()
             }

@@ -8,7 +8,7 @@ use super::{
     wording,
 };
 use crate::{
-    attachments::size,
+    attachments::format_size,
     domain::Attachment,
     providers::{ToolSpec, fence},
 };
@@ -165,8 +165,8 @@ fn too_large(file: &Attachment, bytes: u64) -> ToolError {
     bad_argument(format!(
         "{} is {}, and text files of up to {} are read here. Ask for the part that matters.",
         file.filename,
-        size(bytes),
-        size(MAX_TEXT_BYTES)
+        format_size(bytes),
+        format_size(MAX_TEXT_BYTES)
     ))
 }
 

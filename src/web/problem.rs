@@ -148,7 +148,7 @@ impl From<RenderError> for Problem {
     fn from(error: RenderError) -> Self {
         match error {
             RenderError::Busy { .. } => Self::new(StatusCode::SERVICE_UNAVAILABLE, error.describe()),
-            error if error.is_passing() => Self::unavailable("rendering", &error),
+            error if error.is_transient() => Self::unavailable("rendering", &error),
             error => Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, error.describe()),
         }
     }

@@ -175,15 +175,15 @@ impl MessageFiles {
         }
         let bytes = site.renderer.bytes(&file).await?;
         let copy = NewFile::from_person(bytes, Some(file.filename));
-        self.new.push(site.attachments.keep(scope, copy).await?);
+        self.new.push(site.attachments.store_file(scope, copy).await?);
         Ok(())
     }
 
     /// Stores a new file. A file that is refused becomes a note; the message and its other files are stored anyway.
     async fn add_new(&mut self, site: &Site, scope: &Scope, file: NewFile) -> Result<(), Problem> {
-        match site.attachments.keep(scope, file).await {
+        match site.attachments.store_file(scope, file).await {
             Ok(kept) => self.new.push(kept),
-            Err(error) if error.is_passing() => return Err(error.into()),
+            Err(error) if error.is_transient() => return Err(error.into()),
             Err(reason) => {
                 warn!(%reason, op = "store_upload", conversation = %scope.conversation(), "upload refused");
                 self.notes.push(reason.to_string());

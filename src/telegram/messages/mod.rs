@@ -5,7 +5,7 @@ mod usage;
 pub use usage::{Spending, usage};
 
 use super::parse::TelegramFile;
-use crate::{access::PageAccess, agent::Routes, attachments::size};
+use crate::{access::PageAccess, agent::Routes, attachments::format_size};
 
 const EXAMPLE: &str = "Send me a photo, then reply to it, for example:\n\
     • “highlight the top left in red, call it eagle”\n\
@@ -102,7 +102,7 @@ pub fn wrong_code() -> String {
 /// The file is larger than a bot may download.
 pub fn too_big_for_telegram(file: &TelegramFile) -> String {
     let name = file.name();
-    let large = file.bytes.map_or("too large".into(), size);
+    let large = file.bytes.map_or("too large".into(), format_size);
     format!(
         "I couldn't fetch {name}: it is {large}, and Telegram lets bots download files up to 20 MB. \
          Send a picture as a photo instead of a file, or a smaller or compressed version."

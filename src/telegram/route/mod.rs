@@ -127,7 +127,7 @@ mod tests {
     use crate::{
         access::{Access, Logins, PageAccess},
         agent::{Routes, Turns, budgets::Budgets},
-        attachments::{Attachments, Limits, Objects},
+        attachments::{Attachments, FileLimits, Objects},
         config::{BatchSettings, DraftSettings, PacingSettings},
         store::{NewUpdate, Store},
         telegram::{BotIdentity, Parts},
@@ -135,7 +135,7 @@ mod tests {
 
     async fn telegram(store: Store) -> Telegram {
         rustls::crypto::ring::default_provider().install_default().ok();
-        let limits = Limits { max_file_bytes: 1, max_conversation_bytes: 1 };
+        let limits = FileLimits { max_file_bytes: 1, max_conversation_bytes: 1 };
         let access = Arc::new(Access::open(store.clone(), [], true).await.unwrap());
         let parts = Parts {
             attachments: Attachments::new(store.clone(), Objects::open("memory://").unwrap(), limits),

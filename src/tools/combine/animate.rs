@@ -96,7 +96,7 @@ pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<CombinePlan, To
             let encoded = imaging::animate(sources, &animation, work)?;
             let of = wording::count(sources.len(), "image");
             let kind = if animation.format == AnimationFormat::Gif { "GIF" } else { "animated WebP" };
-            let size = crate::attachments::size(encoded.bytes.len() as u64);
+            let size = crate::attachments::format_size(encoded.bytes.len() as u64);
             Ok(Combined {
                 text: format!("Combined a {kind} of {of}, {seconds} s each ({width}×{height}, {size})."),
                 files: vec![CombinedFile {

@@ -2,7 +2,7 @@
 //! pool, and stores the result with all its parents. An image that cannot be used is left out and reported.
 
 use crate::{
-    attachments::{NewFile, size},
+    attachments::{NewFile, format_size},
     domain::{Attachment, AttachmentSource, Recipe},
     providers::ToolSpec,
     rendering::RenderPool,
@@ -140,8 +140,8 @@ fn check_total_size(found: &[Result<Attachment, Failure>], context: &ToolContext
     Err(ToolError::BadArgument(format!(
         "These images are {} together, but at most {} can be combined at once. Use fewer, or make them smaller with \
          resize_image first.",
-        size(total),
-        size(limit)
+        format_size(total),
+        format_size(limit)
     )))
 }
 
@@ -228,7 +228,9 @@ async fn store(
             parents: used.iter().map(|(_, file)| file.attachment_id).collect(),
             recipe: Some(recipe.clone()),
         };
-        result.outputs.push(Output::Made(context.renderer.attachments.keep(&context.scope, new).await?));
+        result
+            .outputs
+            .push(Output::Made(context.renderer.attachments.store_file(&context.scope, new).await?));
     }
     Ok(result)
 }

@@ -122,7 +122,7 @@ pub(in crate::tools) async fn execute(
 ) -> Result<ToolResult, ToolError> {
     let glyph_note = missing_glyphs::note(context.pool().fonts(), &plan.writes)?;
     // The file may be stored much later; the quota is checked now, while the person waits for the answer.
-    context.renderer.attachments.check_room(context.scope.conversation(), "the new image", 1).await?;
+    context.renderer.attachments.check_limits(context.scope.conversation(), "the new image", 1).await?;
     let edit = EditRun {
         context,
         recipe,
@@ -242,7 +242,7 @@ impl EditRun<'_> {
             parents: [&[file.attachment_id], self.extra_parents.as_slice()].concat(),
             recipe: Some(self.recipe.clone()),
         };
-        Ok((self.context.renderer.attachments.keep(&self.context.scope, new).await?, encoded.note))
+        Ok((self.context.renderer.attachments.store_file(&self.context.scope, new).await?, encoded.note))
     }
 
     /// The pixel count that the pool must have memory for. Refuses what is not a picture, or is too large, before it is

@@ -26,7 +26,7 @@ async fn a_collage_has_all_its_parents_and_a_recipe() {
     let files = made(&called);
     let [file] = files.as_slice() else { panic!("{called:?}") };
     assert!(called.text.starts_with("Put 3 images together (row, 600×"), "{}", called.text);
-    assert_eq!(markers::ids(&called.text), [file.attachment_id]);
+    assert_eq!(markers::parse_ids(&called.text), [file.attachment_id]);
     assert_eq!((file.filename.as_str(), file.mime_type.as_str()), ("collage.jpg", "image/jpeg"));
     assert_eq!(file.parents, [cat, rocket, cat]);
     assert_eq!(file.source, AttachmentSource::Tool);

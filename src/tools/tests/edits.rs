@@ -140,7 +140,7 @@ async fn several_images_give_one_output_each_in_order_and_ids_may_be_whole_marke
     let called = world.call("flip_image", json!({"images": images, "direction": "vertical"})).await;
     assert!(called.text.starts_with("Flipped 3 images.\n"), "{}", called.text);
     let ids: Vec<_> = called.outputs.iter().map(Output::id).collect();
-    assert_eq!(markers::ids(&called.text), ids);
+    assert_eq!(markers::parse_ids(&called.text), ids);
     let parents: Vec<_> = called
         .outputs
         .iter()
@@ -168,7 +168,7 @@ async fn a_partial_failure_returns_the_outputs_and_names_the_failed_images() {
     assert_eq!(lines[1], "Image 1 failed: report.pdf is an application/pdf file, not a picture.");
     assert!(lines[2].starts_with("Image 3 (bad_truncated.png) failed: This PNG file is damaged"));
     assert!(lines[3].starts_with(&format!("Image 4 failed: There is no attachment {unknown} in this")));
-    assert_eq!(markers::ids(&called.text), [called.outputs[0].id()]);
+    assert_eq!(markers::parse_ids(&called.text), [called.outputs[0].id()]);
 
     let text = world.refused("rotate_image", json!({"images": [pdf], "degrees": 90})).await;
     assert_eq!(text, "report.pdf is an application/pdf file, not a picture.");
@@ -237,7 +237,7 @@ async fn a_photo_from_a_phone_is_edited_upright_and_loses_its_gps_position() {
 async fn an_edit_over_the_conversation_quota_is_refused() {
     let world = World::new().await;
     let image = world.sends_image("photo_rocket.jpg").await;
-    let full = Limits { max_conversation_bytes: 112_525, ..world.context.renderer.attachments.limits() };
+    let full = FileLimits { max_conversation_bytes: 112_525, ..world.context.renderer.attachments.limits() };
     let mut context = world.context.clone();
     let store = context.renderer.store.clone();
     context.renderer.attachments = Attachments::new(store, world.objects.clone(), full);

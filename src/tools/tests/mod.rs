@@ -22,7 +22,7 @@ mod watermark;
 use super::{Called, Output, Registry, ToolContext, read_recipe};
 use crate::{
     access::Scope,
-    attachments::{Attachments, Limits, NewFile, Objects},
+    attachments::{Attachments, FileLimits, NewFile, Objects},
     domain::{
         Attachment, AttachmentId, AttachmentSource, Conversation, InterfaceType, NewMessage, Recipe, Role,
         UserId,
@@ -64,7 +64,7 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("test.db").display());
         let store = Store::open(&url).await.unwrap();
-        let limits = Limits { max_file_bytes: 50 << 20, max_conversation_bytes: 1 << 30 };
+        let limits = FileLimits { max_file_bytes: 50 << 20, max_conversation_bytes: 1 << 30 };
         let objects = Objects::open("memory://").unwrap();
         let attachments = Attachments::new(store.clone(), objects.clone(), limits);
         let pool =
@@ -112,7 +112,7 @@ impl World {
     }
 
     async fn add(&self, file: NewFile) -> AttachmentId {
-        let kept = self.context.renderer.attachments.keep(&self.context.scope, file).await.unwrap();
+        let kept = self.context.renderer.attachments.store_file(&self.context.scope, file).await.unwrap();
         let id = kept.attachment_id;
         self.add_message(Role::User, &[kept]).await;
         id

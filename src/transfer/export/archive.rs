@@ -118,7 +118,7 @@ impl ArchiveStream {
 /// The file is lost for good: a retry does not help, and the rest of the archive is still useful.
 fn is_lost(error: &RenderError) -> bool {
     matches!(error, RenderError::Attachment(AttachmentError::Objects(ObjectError::Missing)))
-        || !error.is_passing()
+        || !error.is_transient()
 }
 
 /// Zip timestamps start in 1980 and have a resolution of two seconds.

@@ -40,7 +40,7 @@ fn format_time(at: DateTime<Utc>) -> String {
 fn write_message(out: &mut String, export: &Export, message: &Message) {
     let author = if message.role == Role::User { "You" } else { "Photothread" };
     let _ = writeln!(out, "## {author}, {}\n", format_time(message.timestamp));
-    let words = markers::said(message);
+    let words = markers::visible_text(message);
     // The agent writes Markdown, people write plain text.
     let words = if message.role == Role::User { escape(&words) } else { words };
     if !words.trim().is_empty() {

@@ -153,7 +153,7 @@ impl Export {
     }
 
     fn to_json(&self, paths: FilePaths) -> ExportJson {
-        let said = |message: Option<&Message>| message.map(markers::said).unwrap_or_default();
+        let said = |message: Option<&Message>| message.map(markers::visible_text).unwrap_or_default();
         let known: Vec<domain::Attachment> = self.files.iter().map(|file| file.attachment.clone()).collect();
         let entries = |message: &Message| json::entries_of(message, &known, Detail::WithTools);
         let exported = |file: &ExportFile| ExportedFileJson {

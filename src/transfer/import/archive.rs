@@ -88,7 +88,7 @@ async fn store_files(
             parents: Vec::new(),
             recipe: None,
         };
-        let file = renderer.attachments.keep(scope, file).await?;
+        let file = renderer.attachments.store_file(scope, file).await?;
         renderer
             .store
             .add_attachment(&Attachment { created_at: archived.created_at, ..file.clone() })

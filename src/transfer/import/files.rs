@@ -99,7 +99,7 @@ impl ForeignFiles {
             });
         }
         let old_ids: Vec<AttachmentId> = files.iter().map(|file| file.attachment_id).collect();
-        let mut files = renderer.attachments.adopt(scope, files).await?;
+        let mut files = renderer.attachments.copy_into(scope, files).await?;
         let new_ids: HashMap<_, _> =
             old_ids.into_iter().zip(files.iter().map(|file| file.attachment_id)).collect();
         for file in &mut files {

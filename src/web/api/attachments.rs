@@ -100,7 +100,7 @@ pub async fn upload(
         Some(id) => find_session(&viewer, &site.store, id).await?.1,
         None => viewer.uploads(),
     };
-    let stored = site.attachments.keep(&scope, file).await?;
+    let stored = site.attachments.store_file(&scope, file).await?;
     site.store.add_attachment(&stored).await?;
     if session.is_none() {
         site.store.add_member(scope.conversation(), scope.user()).await?;
@@ -155,7 +155,7 @@ pub async fn download(
     let range = content.requested_range(&headers);
     let bytes = match &range {
         RequestedRange::All => site.attachments.bytes(&file).await?,
-        RequestedRange::Part(part) => site.attachments.part(&file, part.clone()).await?,
+        RequestedRange::Part(part) => site.attachments.byte_range(&file, part.clone()).await?,
         RequestedRange::NotModified | RequestedRange::Unsatisfiable => Bytes::new(),
     };
     Ok(content.respond(&range, bytes, disposition))

@@ -13,7 +13,7 @@ mod sessions;
 mod tokens;
 
 use super::{Site, problem};
-use crate::attachments::Limits;
+use crate::attachments::FileLimits;
 use axum::{Router, extract::DefaultBodyLimit};
 use std::sync::Arc;
 use utoipa::{
@@ -42,7 +42,7 @@ const MAX_FORM_FILES: u64 = 10;
 const FORM_OVERHEAD_BYTES: u64 = 1 << 20;
 
 /// All routes of the API and their OpenAPI document.
-pub fn routes(limits: Limits) -> (Router<Arc<Site>>, Document) {
+pub fn routes(limits: FileLimits) -> (Router<Arc<Site>>, Document) {
     let mut description = ApiDocument::openapi();
     let (name, schema) = problem::schema();
     let components = description.components.get_or_insert_default();

@@ -229,7 +229,7 @@ fn user_entry(window: &MessageWindow, message: &Message, viewer: &Viewer) -> Pag
     let target = message.reply.as_ref();
     PageEntry {
         author: Some(author(message, viewer)),
-        words: markers::said(message),
+        words: markers::visible_text(message),
         pointed: target.and_then(|to| quoted_message(window, to.message?.0, to.attachment)),
         notes: message.error.clone().into_iter().collect(),
         refs: sources(window, message),
@@ -247,7 +247,7 @@ fn answer_entry(window: &MessageWindow, message: &Message) -> PageEntry {
     };
     PageEntry {
         key: message.turn_id.map_or_else(|| format!("m{}", message.internal_id), |turn| format!("t{turn}")),
-        answer: markdown::to_html(&markers::said(message)),
+        answer: markdown::to_html(&markers::visible_text(message)),
         strip: edits,
         pills: pills(window, &steps),
         hood: turn_details(&steps, Some(message)),
@@ -319,7 +319,7 @@ pub fn quoted_message(window: &MessageWindow, id: i64, file: Option<AttachmentId
 }
 
 fn quote(message: &Message) -> String {
-    let said = markers::said(message);
+    let said = markers::visible_text(message);
     let line = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let mut quoted: String = line.chars().filter(|c| !"*_`#".contains(*c)).take(MAX_QUOTE_CHARS).collect();
     if quoted.chars().count() == MAX_QUOTE_CHARS {

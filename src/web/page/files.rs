@@ -6,7 +6,7 @@ use super::{
     window::MessageWindow,
 };
 use crate::{
-    attachments::size,
+    attachments::format_size,
     domain::{Attachment, AttachmentId, Recipe},
 };
 use serde_json::Value;
@@ -106,7 +106,7 @@ fn picture(message: i64, file: &Attachment, ratio: mosaic::Tenths, is_single: bo
         view: if is_single { 960 } else { 640 },
         ratio,
         shape: format!("{width}×{height}"),
-        size: size(file.size.unsigned_abs()),
+        size: format_size(file.size.unsigned_abs()),
     }
 }
 
@@ -125,7 +125,7 @@ pub fn list_docs(window: &MessageWindow, carried: &[(i64, AttachmentId)]) -> Vec
             id: *id,
             message: *message,
             name: file.filename.clone(),
-            size: size(file.size.unsigned_abs()),
+            size: format_size(file.size.unsigned_abs()),
             kind: kind(file),
         })
     });

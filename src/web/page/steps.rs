@@ -176,7 +176,7 @@ fn model_request(message: &Message, info: &Value, is_answer: bool) -> ModelReque
 }
 
 fn tool_result(result: &Message) -> ToolResultText {
-    let text = markers::said(result);
+    let text = markers::visible_text(result);
     let long = text.chars().count() > PREVIEW_CHARS;
     ToolResultText {
         tool: tool_name(result.tool_name.as_deref().unwrap_or("tool")),

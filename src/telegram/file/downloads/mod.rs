@@ -65,7 +65,7 @@ async fn download(telegram: &Telegram, scope: &Scope, file: &TelegramFile) -> Re
     if bytes > request::MAX_DOWNLOAD_BYTES {
         return Ok(Err(messages::too_big_for_telegram(file)));
     }
-    match telegram.attachments.check_room(scope.conversation(), &file.name(), bytes).await {
+    match telegram.attachments.check_limits(scope.conversation(), &file.name(), bytes).await {
         Ok(()) => {}
         Err(AttachmentError::Store(error)) => return Err(error),
         Err(reason) => return Ok(Err(messages::not_kept(file, &reason.to_string()))),
@@ -90,7 +90,7 @@ async fn store(
 ) -> Result<Download, StoreError> {
     let keep = || {
         let new = NewFile::from_person(bytes.clone(), file.filename.clone());
-        telegram.attachments.keep(scope, new)
+        telegram.attachments.store_file(scope, new)
     };
     let kept = keep
         .retry(retry::forever(FIRST_STORE_WAIT, MAX_STORE_WAIT))
