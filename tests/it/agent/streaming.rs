@@ -1,7 +1,7 @@
 //! Drafts: one message that shows progress and streamed text, and becomes the answer.
 
 use super::{Stage, said_by};
-use crate::harness::{Received, jpeg, user};
+use crate::harness::{Received, jpeg, jpeg_of, user};
 use serde_json::json;
 use std::time::Duration;
 
@@ -76,11 +76,13 @@ async fn progress_is_shown_and_removed_when_photos_are_sent() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn progress_is_replaced_by_the_text_of_the_answer() {
-    let timeout = ("PHOTOTHREAD_LIMITS__TOOL_TIMEOUT_SECONDS", "0.5");
+    let timeout = ("PHOTOTHREAD_LIMITS__TOOL_TIMEOUT_SECONDS", "0.3");
     let stage = Stage::set_with(&[AT_ONCE, OFTEN, timeout]).await;
     stage.model.next_call_on_all("rotate_image", json!({ "degrees": 7 }));
     let [answer] = stage.model.next_slowly(["It is too large for me."]);
-    stage.ann.sends_document("poster.jpg", jpeg(2000, 2000), "turn it a little").await;
+    // Rotating this many pixels takes several times the time-out, so the tool fails and no photo is sent.
+    let poster = jpeg_of(6000, 5000, [90, 90, 200]);
+    stage.ann.sends_document("poster.jpg", poster, "turn it a little").await;
     let draft = stage.ann.next_message().await;
     assert_eq!(draft.text, "turning the photo…");
     stage.world.wait_for_text(&draft, "thinking…").await;
