@@ -14,7 +14,7 @@ const MAX_THREAD_FILES: usize = 100;
 /// The focus of a turn and the facts that the fragments describe.
 pub struct TurnFacts {
     pub focus: Focus,
-    pub reply_target: Option<RepliedMessage>,
+    pub reply_target: Option<ReplyTarget>,
     /// Set for a photo that came after the turn of its album had started: the text of that album.
     pub late_for_album: Option<String>,
     /// Whether the turn continues a thread.
@@ -24,7 +24,7 @@ pub struct TurnFacts {
 }
 
 /// The message that a reply refers to.
-pub struct RepliedMessage {
+pub struct ReplyTarget {
     pub reply: ReplyTo,
     pub message: Option<Message>,
 }
@@ -51,7 +51,7 @@ pub async fn gather(
                     .find(|m| reply.attachment.is_some_and(|id| m.attachments.contains(&id)))
                     .cloned(),
             };
-            Some(RepliedMessage { reply, message })
+            Some(ReplyTarget { reply, message })
         }
         None => None,
     };
@@ -97,9 +97,9 @@ pub async fn gather(
 async fn replied_files(
     store: &Store,
     turn: &Turn,
-    target: Option<&RepliedMessage>,
+    target: Option<&ReplyTarget>,
 ) -> Result<(Vec<AttachmentId>, Vec<AttachmentId>), StoreError> {
-    let Some(RepliedMessage { reply, message: Some(message) }) = target else {
+    let Some(ReplyTarget { reply, message: Some(message) }) = target else {
         return Ok((Vec::new(), Vec::new()));
     };
     let replied = match reply.attachment {

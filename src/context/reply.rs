@@ -1,6 +1,6 @@
 //! Describes the target of a reply: the message, its turn and the exact attachment.
 
-use super::focus::RepliedMessage;
+use super::focus::ReplyTarget;
 use crate::{
     attachments::markers::{self, marker},
     domain::{Message, Role, UserId},
@@ -13,7 +13,7 @@ use crate::{
 /// Enough to recognise the message; the thread has the full text.
 const MAX_EXCERPT_CHARS: usize = 400;
 
-pub fn describe(target: &RepliedMessage, asker: Option<&UserId>, focus: &Focus) -> String {
+pub fn describe(target: &ReplyTarget, asker: Option<&UserId>, focus: &Focus) -> String {
     let mut lines = Vec::new();
     match &target.message {
         Some(message) => {
