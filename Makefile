@@ -1,5 +1,5 @@
 # Common tasks. `make test` needs nothing but cargo and, where something is missing, apt.
-.PHONY: run test test-fast lint fmt bench bench-build setup
+.PHONY: run test test-fast lint fmt fuzz bench bench-build setup
 
 run:
 	cargo run --locked
@@ -11,6 +11,10 @@ test: setup
 	else \
 		cargo test --locked --workspace --lib --bins --tests; \
 	fi
+
+# The fuzz targets, which take a minute in `make test`, for five minutes each.
+fuzz:
+	FUZZ_SECONDS=$${FUZZ_SECONDS:-300} cargo nextest run --locked --workspace --success-output final -E 'test(/fuzz/)'
 
 # For everyday work: no PostgreSQL, no browser. .config/nextest.toml says what is left out.
 test-fast:

@@ -14,6 +14,7 @@ pub mod attachments;
 pub mod cli;
 pub mod config;
 pub mod context;
+pub mod private_files;
 pub mod prompts;
 pub mod providers;
 pub mod rendering;

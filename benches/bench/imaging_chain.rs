@@ -9,7 +9,7 @@ use photothread::{
     attachments::{Attachments, FileLimits, NewFile, Objects},
     domain::{Attachment, AttachmentId, NewMessage, Role, UserId},
     rendering::{PoolLimits, RenderPool, Renderer},
-    store::Store,
+    store::{Quota, Store},
     tools::{Output, Registry, ToolContext, read_recipe},
 };
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ impl Thread {
     pub async fn open(photo: Vec<u8>) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
         let store = Store::open(&format!("sqlite://{}", folder.path().join("bench.db").display())).await?;
-        let limits = FileLimits { max_file_bytes: 50 << 20, max_conversation_bytes: 5 << 30 };
+        let limits = FileLimits { max_file_bytes: 50 << 20, quota: Quota::default(), min_free_bytes: 0 };
         let attachments = Attachments::new(store.clone(), Objects::open("memory://")?, limits);
         let render_pool =
             RenderPool::new(PoolLimits::default(), imaging::Limits::default(), imaging::Fonts::default());

@@ -35,6 +35,15 @@ pub enum Titles {
     Message,
 }
 
+/// How many turns run at the same time. The others wait in the database, oldest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnLimits {
+    /// In this process.
+    pub turns_at_once: usize,
+    /// Of one person, in all processes.
+    pub turns_per_person: i64,
+}
+
 pub struct Engine {
     pub store: Store,
     pub renderer: Renderer,
@@ -46,6 +55,7 @@ pub struct Engine {
     pub planners: HashMap<InterfaceType, Planner>,
     pub tool_timeout: Duration,
     pub turn_timeout: Duration,
+    pub limits: TurnLimits,
     pub budgets: Budgets,
     pub titles: Titles,
 }

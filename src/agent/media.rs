@@ -24,7 +24,7 @@ impl MediaSource for ModelMedia {
                 .view(file, &view)
                 .await
                 .inspect_err(
-                    |error| warn!(%error, op = "load_picture", attachment_id = %file.attachment_id, "picture not shown to the model"),
+                    |error| warn!(error = error.log_text(), op = "load_picture", attachment_id = %file.attachment_id, "picture not shown to the model"),
                 )
                 .ok()?;
             Some(LoadedFile { mime: view.mime.to_owned(), bytes: view.bytes })
@@ -39,7 +39,7 @@ impl MediaSource for ModelMedia {
                 .bytes(file)
                 .await
                 .inspect_err(
-                    |error| warn!(%error, op = "load_file", attachment_id = %file.attachment_id, "file not sent to the model"),
+                    |error| warn!(error = error.log_text(), op = "load_file", attachment_id = %file.attachment_id, "file not sent to the model"),
                 )
                 .ok()?;
             Some(LoadedFile { mime: file.mime_type.clone(), bytes })

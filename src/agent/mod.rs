@@ -14,7 +14,8 @@
 //!
 //! - **pending**: written in the transaction that stores the person's messages. Late photos of an album may still join.
 //! - **running**: `worker` claims the oldest pending turn of a conversation without a running one. So a conversation has
-//!   at most one running turn, and its turns run in order. Each claim counts in `attempts`.
+//!   at most one running turn, and its turns run in order. A person has at most `limits.turns_per_person` running
+//!   turns, a process `limits.turns_at_once`; the others stay pending. Each claim counts in `attempts`.
 //! - **done**, **failed**: `finish` stores the last message, the planned sends and the new state in one transaction. If
 //!   the turn was cancelled meanwhile, the store refuses and the answer is dropped.
 //! - **cancelled**: the store changes the state first, then [`Turns::stop`] stops the running task.
@@ -26,8 +27,8 @@
 //! `requeue_turns_except` returns the claimed turn to the queue.
 //!
 //! The path of a turn: `worker` (claim, time-out, panic, cancel) → `fallback` (which agent runs it) → `turn_loop`
-//! (model ⇄ tools, through `model_request` and `tool_steps`) → `finish`. `turn_budget` checks the budget before every
-//! request and records its cost after it; the limits, prices and the ledger are in `budgets`.
+//! (model ⇄ tools, through `model_request` and `tool_steps`) → `finish`. `turn_budget` reserves a part of the budget
+//! before every request and records the cost after it; the limits, prices and the ledger are in `budgets`.
 
 pub mod budgets;
 mod engine;
@@ -52,7 +53,7 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
-pub use engine::{Agent, Engine, Planner, Titles};
+pub use engine::{Agent, Engine, Planner, Titles, TurnLimits};
 pub use media::ModelMedia;
 pub use routing::{AgentCommand, Route, Routes};
 pub use turns::{Progress, TurnEvent, Turns};

@@ -78,15 +78,15 @@ pub async fn ensure_stored(
             stored.push(file);
             continue;
         }
-        let why = match tokio::time::timeout(timeout, store_file(tools, &file)).await {
+        let (why, reason) = match tokio::time::timeout(timeout, store_file(tools, &file)).await {
             Ok(Ok(file)) => {
                 stored.push(file);
                 continue;
             }
-            Ok(Err(error)) => error.describe(),
-            Err(_) => "it took too long.".to_owned(),
+            Ok(Err(error)) => (error.describe(), error.log_text()),
+            Err(_) => ("it took too long.".to_owned(), "it took too long".to_owned()),
         };
-        warn!(why, op = "ensure_stored", attachment_id = %file.attachment_id, "output not stored; the answer is sent without it");
+        warn!(reason, op = "ensure_stored", attachment_id = %file.attachment_id, "output not stored; the answer is sent without it");
         failures.push(messages::not_stored(&file.filename, &why));
     }
     (stored, failures)
@@ -149,6 +149,7 @@ mod tests {
         Attachment {
             attachment_id: AttachmentId::new(),
             conversation: Conversation::telegram(1),
+            user_id: crate::domain::UserId("100".into()),
             source: AttachmentSource::Tool,
             mime_type: "image/png".into(),
             filename: "a.png".into(),

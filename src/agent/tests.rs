@@ -1,6 +1,6 @@
 //! A panic fails one turn, which apologises; other turns go on.
 
-use super::{Agent, Engine, Titles, TurnEvent, Turns, budgets::Budgets, run};
+use super::{Agent, Engine, Titles, TurnEvent, TurnLimits, Turns, budgets::Budgets, run};
 use crate::{
     attachments::{Attachments, FileLimits, Objects},
     context::HistoryBounds,
@@ -8,7 +8,7 @@ use crate::{
     prompts::Prompts,
     providers::{Completion, Listener, Prompt, Provider, ProviderError},
     rendering::{PoolLimits, RenderPool, Renderer},
-    store::{FiledMessage, Filing, Store, WantsTurn},
+    store::{FiledMessage, Filing, Quota, Store, WantsTurn},
     tools::{Registry, read_recipe},
 };
 use chrono::TimeDelta;
@@ -45,7 +45,7 @@ fn plan(answer: &Answer) -> Vec<PlannedSend> {
 }
 
 fn engine(store: &Store) -> Arc<Engine> {
-    let limits = FileLimits { max_file_bytes: 1 << 20, max_conversation_bytes: 1 << 20 };
+    let limits = FileLimits { max_file_bytes: 1 << 20, quota: Quota::default(), min_free_bytes: 0 };
     let attachments = Attachments::new(store.clone(), Objects::open("memory://").unwrap(), limits);
     let pool = RenderPool::new(
         PoolLimits { edits_at_once: 1, memory_bytes: 1 << 20, ..PoolLimits::default() },
@@ -71,6 +71,7 @@ fn engine(store: &Store) -> Arc<Engine> {
         planners: [(InterfaceType::Telegram, plan as super::Planner)].into(),
         tool_timeout: Duration::from_secs(60),
         turn_timeout: Duration::from_secs(60),
+        limits: TurnLimits { turns_at_once: 16, turns_per_person: 3 },
         budgets: Budgets::new(store.clone(), Default::default()),
         titles: Titles::Message,
     })

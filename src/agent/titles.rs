@@ -1,7 +1,7 @@
 //! Titles of conversations. After its first turn a conversation gets its first words as title, then one from the model.
 //! Titles never delay or fail a turn.
 
-use super::{Agent, Engine, Titles, turn_budget};
+use super::{Agent, Engine, Titles, budgets::BudgetExhausted, turn_budget};
 use crate::{
     attachments::markers,
     domain::{Attachment, Message, Role, Turn, TurnState},
@@ -10,6 +10,7 @@ use crate::{
     store::StoreError,
 };
 use std::time::Duration;
+use tokio::sync::Semaphore;
 use tracing::{debug, warn};
 
 /// Length of a title from the first message.
@@ -20,6 +21,8 @@ const MAX_MODEL_WORDS: usize = 12;
 /// How much of each message the model sees.
 const MAX_EXCERPT_CHARS: usize = 1000;
 const MODEL_TIMEOUT: Duration = Duration::from_secs(60);
+/// Requests for titles that run at the same time, in this process.
+static TITLES_AT_ONCE: Semaphore = Semaphore::const_new(4);
 
 /// Why the model gave no title. For the log.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +33,8 @@ enum TitleError {
     Prompt(#[from] PromptError),
     #[error(transparent)]
     Provider(#[from] ProviderError),
+    #[error(transparent)]
+    Budget(#[from] BudgetExhausted),
     #[error("the model took too long")]
     TookTooLong(#[from] tokio::time::error::Elapsed),
     #[error("the model's answer is not a title")]
@@ -89,10 +94,6 @@ async fn title_from_model(
     turn: &Turn,
     beginning: &Beginning,
 ) -> Result<(), TitleError> {
-    if let Some(exhausted) = turn_budget::check(engine, agent, turn).await? {
-        debug!(%exhausted, op = "give_title", "budget exhausted; the model is not asked");
-        return Ok(());
-    }
     let made = engine.store.messages_of_turn(turn.turn_id).await?;
     let answer = made.iter().rfind(|message| message.role == Role::Assistant);
     let prompt = Prompt {
@@ -104,9 +105,13 @@ async fn title_from_model(
         ..Prompt::default()
     };
     let ask = async {
+        // Titles take no places of turns, so they have a bound of their own.
+        let _place = TITLES_AT_ONCE.acquire().await;
+        let reservation = turn_budget::reserve(engine, agent, turn, &prompt).await??;
         let completion = agent.provider.complete(&prompt, &|_| {}).await;
         turn_budget::record_request(engine, agent, turn, &completion).await;
-        completion
+        reservation.release().await;
+        Ok::<_, TitleError>(completion?)
     };
     let completion = tokio::time::timeout(MODEL_TIMEOUT, ask).await??;
     let title = clean_title(&completion.text).ok_or(TitleError::Unusable)?;

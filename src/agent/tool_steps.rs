@@ -2,11 +2,12 @@
 
 use super::{Agent, Engine, turn_budget};
 use crate::{
+    attachments::AttachmentError,
     domain::{Attachment, Message, MessageId, NewMessage, Role, ToolCall, Turn},
     providers::Completion,
     retry,
     store::StoreError,
-    tools::{Output, ToolContext},
+    tools::{Called, Output, ToolContext},
 };
 use futures::future::join_all;
 use serde_json::json;
@@ -98,14 +99,21 @@ impl<'a> TurnSteps<'a> {
         engine.turns.progress(turn.turn_id, |shown| shown.doing = progress);
         let work = calls.iter().map(|call| async {
             let since = Instant::now();
+            let reservation = match turn_budget::reserve_for_call(engine, agent, turn, call).await? {
+                Ok(reservation) => reservation,
+                Err(exhausted) => return Ok((Called::refused(&exhausted), since.elapsed())),
+            };
             let result = agent.tools.call(tools, &call.name, &call.arguments, engine.tool_timeout).await;
-            (result, since.elapsed())
+            // Here and not after all calls: another call may wait for this part of the budget.
+            turn_budget::record_tool(engine, agent, turn, &result.usage).await;
+            reservation.release().await;
+            Ok::<_, StoreError>((result, since.elapsed()))
         });
         let results = join_all(work).await;
         engine.turns.progress(turn.turn_id, |shown| shown.doing = None);
-        for (call, (result, took)) in calls.iter().zip(results) {
+        for (call, result) in calls.iter().zip(results) {
+            let (result, took) = result?;
             debug!(op = "run_tool", tool = call.name, failed = result.failed, ?took, "tool finished");
-            turn_budget::record_tool(engine, agent, turn, &result.usage).await;
             let made = result.outputs.iter().filter_map(|output| match output {
                 Output::Made(attachment) => Some(attachment.clone()),
                 Output::Known(_) => None,
@@ -148,9 +156,23 @@ impl<'a> TurnSteps<'a> {
             }
             Ok(Stored::Now(engine.store.add_message(&message, made).await?))
         };
-        match retry::while_unavailable("add_message", add).await? {
-            Stored::Now(internal_id) => self.stored.push(Message { internal_id, body: message }),
-            Stored::Before(stored) => self.stored = stored,
+        match retry::while_unavailable("add_message", add).await {
+            Ok(Stored::Now(internal_id)) => self.stored.push(Message { internal_id, body: message }),
+            Ok(Stored::Before(stored)) => self.stored = stored,
+            // Files that were made at the same time took the room: the call has failed.
+            Err(StoreError::OverQuota(over)) => {
+                let text = format!("Error: {}", AttachmentError::from(over));
+                let failed = NewMessage {
+                    error: Some(text.clone()),
+                    content: text,
+                    attachments: Vec::new(),
+                    ..message.clone()
+                };
+                let add = || engine.store.add_message(&failed, &[]);
+                let internal_id = retry::while_unavailable("add_message", add).await?;
+                self.stored.push(Message { internal_id, body: failed });
+            }
+            Err(error) => return Err(error),
         }
         engine.turns.changed(&turn.conversation);
         Ok(())

@@ -1,20 +1,38 @@
-//! The budget of a running turn: checked before each request to a model, charged after it.
+//! The budget of a running turn: reserved before each request to a model, charged after it.
 
-use super::{Agent, Engine, budgets::BudgetExhausted};
+use super::{
+    Agent, Engine,
+    budgets::{BudgetExhausted, Reservation, TokenEstimate},
+};
 use crate::{
-    domain::Turn,
-    providers::{Completion, ProviderError, Usage},
+    domain::{ToolCall, Turn},
+    providers::{Completion, Prompt, ProviderError, Usage},
     store::{Spender, StoreError},
 };
 use serde_json::Value;
 
-/// The budget that allows no further request of this agent today, if there is one.
-pub async fn check(
+/// Reserves what the next request of this agent may cost, or returns the budget that allows none today.
+pub async fn reserve(
     engine: &Engine,
     agent: &Agent,
     turn: &Turn,
-) -> Result<Option<BudgetExhausted>, StoreError> {
-    engine.budgets.check(&Spender::of_turn(turn, &agent.name), agent.provider.name()).await
+    prompt: &Prompt,
+) -> Result<Result<Reservation, BudgetExhausted>, StoreError> {
+    let (spender, provider) = (Spender::of_turn(turn, &agent.name), &agent.provider);
+    let tokens = TokenEstimate::of_prompt(prompt);
+    engine.budgets.reserve(&spender, provider.name(), provider.model(), tokens).await
+}
+
+/// The same for a tool call; nothing is reserved for a tool that asks no service.
+pub async fn reserve_for_call(
+    engine: &Engine,
+    agent: &Agent,
+    turn: &Turn,
+    call: &ToolCall,
+) -> Result<Result<Reservation, BudgetExhausted>, StoreError> {
+    let Some(paid) = agent.tools.paid_request(call) else { return Ok(Ok(Reservation::unlimited())) };
+    let tokens = TokenEstimate::of_generated_pictures(paid.pictures);
+    engine.budgets.reserve(&Spender::of_turn(turn, &agent.name), "images", paid.model, tokens).await
 }
 
 /// Records the tokens of a request, answered or not.

@@ -109,10 +109,10 @@ async fn ask_until_answered(
         let prompt = build_prompt(engine, &opening, steps.stored(), offered).await?;
         engine.turns.progress(turn.turn_id, |progress| progress.text.clear());
         let heard = |piece: &str| engine.turns.progress(turn.turn_id, |progress| progress.text += piece);
-        if let Some(exhausted) = turn_budget::check(engine, agent, turn).await? {
-            return Err(Stop::Budget(exhausted));
-        }
-        let completion = match model_request::ask(engine, agent, turn, &prompt, &heard).await {
+        let reservation = turn_budget::reserve(engine, agent, turn, &prompt).await?.map_err(Stop::Budget)?;
+        let answer = model_request::ask(engine, agent, turn, &prompt, &heard).await;
+        reservation.release().await;
+        let completion = match answer {
             Ok(completion) => completion,
             Err(failure) => {
                 let may_shorten = failure.is_too_long() && !shortened;

@@ -1,5 +1,5 @@
-//! The turn worker: claims pending turns and runs each in its own task. Every claimed turn ends, even if its task
-//! panics, takes too long or is cancelled.
+//! The turn worker: claims pending turns and runs each in its own task, so many at once and so many of one person. Every
+//! claimed turn ends, even if its task panics, takes too long or is cancelled.
 
 use super::{Engine, fallback, finish, messages, outcome::Outcome, titles};
 use crate::{access::Scope, domain::Turn, store::StoreError, tools::ToolContext};
@@ -26,6 +26,11 @@ pub async fn run(engine: Arc<Engine>) {
     let mut running = JoinSet::new();
     loop {
         while running.try_join_next().is_some() {}
+        if engine.turns.running_here().len() >= engine.limits.turns_at_once {
+            // The end of a turn wakes the worker.
+            engine.turns.woken().await;
+            continue;
+        }
         match claim(&engine, last_claim).await {
             Ok(Some(turn)) => {
                 last_claim = LastClaim::Known;
@@ -48,7 +53,7 @@ async fn claim(engine: &Engine, last_claim: LastClaim) -> Result<Option<Turn>, S
     if last_claim == LastClaim::Unknown {
         engine.store.requeue_turns_except(&engine.turns.running_here()).await?;
     }
-    engine.store.claim_turn().await
+    engine.store.claim_turn(engine.limits.turns_per_person).await
 }
 
 /// Registers the turn as running at once; the returned future does the work.

@@ -7,17 +7,18 @@ pub use supervisor::TaskFailures;
 use crate::{
     access::{Access, Logins, PageAccess, REPLACED_LOGIN_LIFETIME},
     agent::{
-        self, Agent, Engine, ModelMedia, Route, Routes, Titles, Turns,
+        self, Agent, Engine, ModelMedia, Route, Routes, Titles, TurnLimits, Turns,
         budgets::{BudgetRules, Budgets, DailyLimits, Micros, Models, Price, Prices},
     },
     attachments::{self, Attachments, Objects},
     config::{self, Config},
     context::HistoryBounds,
     domain::{InterfaceType, UserId},
+    private_files,
     prompts::Prompts,
     providers::{Hosted, ImageGenerator, ModelSettings, Provider, http_client, offline::Offline},
     rendering::{PoolLimits, RenderPool, Renderer},
-    store::Store,
+    store::{Quota, Store},
     telegram::{self, Connected},
     tools::{GENERATIVE_TOOLS, Registry, read_recipe},
     web,
@@ -77,7 +78,7 @@ impl Running {
 pub async fn open_storage(config: &Config) -> anyhow::Result<(Store, Objects)> {
     let store = Store::open(&config.database.url.to_url()).await.context("the database")?;
     let objects = Objects::open(&config.attachments.url.to_url())?;
-    Ok((store, objects))
+    Ok((store.with_quota(quota(config)), objects))
 }
 
 /// Storage and rendering without any running task, for subcommands that only read.
@@ -87,12 +88,21 @@ pub async fn open_renderer(config: &Config) -> anyhow::Result<Renderer> {
     Ok(Renderer::new(store, attachments, render_pool(config)?, read_recipe))
 }
 
+fn quota(config: &Config) -> Quota {
+    Quota {
+        max_conversation_bytes: config.attachments.max_conversation_bytes,
+        max_person_bytes: config.attachments.max_person_bytes,
+    }
+}
+
 fn attachments(config: &Config, store: &Store, objects: Objects) -> Attachments {
     let limits = attachments::FileLimits {
         max_file_bytes: config.attachments.max_file_bytes,
-        max_conversation_bytes: config.attachments.max_conversation_bytes,
+        quota: quota(config),
+        min_free_bytes: config.attachments.min_free_bytes,
     };
-    Attachments::new(store.clone(), objects, limits)
+    let uploads = attachments::UploadBudget::new(config.limits.upload_bytes_at_once);
+    Attachments::new(store.clone(), objects, limits).with_upload_budget(uploads)
 }
 
 /// Starts every part that the configuration turns on.
@@ -113,9 +123,12 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
     let routes = Routes::new(config.agents.iter().map(route));
 
     let mut tasks = Supervisor::new(TaskFailures::default());
+    make_files_private(&config);
     tasks.keep_running("agent", move || agent::run(engine.clone()));
     let for_upkeep = renderer.clone();
-    tasks.keep_running("upkeep", move || upkeep(for_upkeep.clone()));
+    let retention_days = config.attachments.retention_days;
+    tasks.keep_running("upkeep", move || upkeep(for_upkeep.clone(), retention_days));
+    tasks.run_once("audit_files", audit_files(attachments.clone()));
 
     let access = Arc::new(open_access(&config, &store).await?);
     let bound = match config.web.listen {
@@ -170,6 +183,16 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
         });
     }
     Ok(Running { tasks, store, telegram, page, provider, model })
+}
+
+/// Makes files that an older version left readable for everyone private, beside the start: there may be many.
+fn make_files_private(config: &Config) {
+    let config = config.clone();
+    tokio::task::spawn_blocking(move || match private_files::make_private(&config) {
+        Ok(0) => {}
+        Ok(changed) => info!(op = "make_private", changed, "files and folders are private now"),
+        Err(error) => warn!(%error, op = "make_private", "other users of this machine may read some files"),
+    });
 }
 
 /// Recovers from a crash: sends in flight become `unknown`, running turns become pending and resume at their last step.
@@ -282,6 +305,10 @@ fn engine(
         planners,
         tool_timeout: config.limits.tool_timeout(),
         turn_timeout: config.limits.turn_timeout(),
+        limits: TurnLimits {
+            turns_at_once: config.limits.turns_at_once,
+            turns_per_person: config.limits.turns_per_person,
+        },
         budgets: budgets.clone(),
         titles: match config.history.titles {
             Some(config::TitleSource::Message) => Titles::Message,
@@ -315,6 +342,17 @@ fn budgets(config: &Config, store: &Store) -> Budgets {
                 agent, model, "there is a daily budget, but it cannot stop this model: add it to `prices`"
             );
         }
+    }
+    let unlimited =
+        agents.iter().find(|agent| config.vendor_of(agent).is_some() && !limits.apply_to(&agent.name));
+    if let Some(agent) = unlimited.filter(|_| config.telegram.allow_everyone) {
+        let agent = &agent.name;
+        warn!(
+            op = "load_budgets",
+            agent,
+            "telegram.allow_everyone lets anyone who finds the bot spend without limit on your model key: \
+             set limits.daily_budget_per_user and agents.{agent}.daily_budget, or turn allow_everyone off"
+        );
     }
     let offline = |agent: &&config::AgentSettings| config.vendor_of(agent).is_none();
     let free_commands = agents.iter().filter(offline).filter_map(|agent| agent.command.clone());
@@ -395,9 +433,30 @@ async fn serve_telegram(ready: Connected, failures: TaskFailures) {
     tasks.join().await;
 }
 
+/// Reports, once after the start, blobs without a row and rows without a blob.
+async fn audit_files(attachments: Attachments) {
+    match attachments.audit().await {
+        Ok(audit) if audit.orphaned.is_empty() && audit.missing.is_empty() => {}
+        Ok(audit) => warn!(
+            op = "audit_files",
+            orphaned = audit.orphaned.len(),
+            missing = audit.missing.len(),
+            "files and database do not fit together; `photothread doctor` tells more"
+        ),
+        Err(error) => warn!(%error, op = "audit_files", "files could not be compared with the database"),
+    }
+}
+
 /// Deletes what is past its retention, once an hour.
-async fn upkeep(renderer: Renderer) {
+async fn upkeep(renderer: Renderer, retention_days: Option<u32>) {
     loop {
+        if let Some(days) = retention_days {
+            match renderer.attachments.expire(days).await {
+                Ok(0) => {}
+                Ok(files) => info!(op = "expire_files", files, days, "old files deleted"),
+                Err(error) => error!(%error, op = "expire_files", "upkeep failed; trying again in an hour"),
+            }
+        }
         if let Err(error) = renderer.store.delete_unused_uploads(Utc::now() - UPLOAD_RETENTION).await {
             error!(%error, op = "delete_unused_uploads", "upkeep failed; trying again in an hour");
         }
@@ -408,9 +467,13 @@ async fn upkeep(renderer: Renderer) {
             error!(%error, op = "prune_inbox", "upkeep failed; trying again in an hour");
         }
         let now = Utc::now();
+        if let Err(error) = renderer.store.charge_expired_reservations(now).await {
+            error!(%error, op = "charge_expired_reservations", "upkeep failed; trying again in an hour");
+        }
         if let Err(error) = renderer.store.delete_expired_logins(now, now - REPLACED_LOGIN_LIFETIME).await {
             error!(%error, op = "delete_expired_logins", "upkeep failed; trying again in an hour");
         }
+        renderer.store.truncate_wal().await;
         tokio::time::sleep(UPKEEP_INTERVAL).await;
     }
 }

@@ -11,7 +11,7 @@ use std::{
 use tokio::sync::{RwLock, RwLockReadGuard};
 
 /// A blob of a deleted attachment is kept this long after it was written: another row may be about to use it.
-const ROW_GRACE_PERIOD: Duration = Duration::from_secs(600);
+pub const ROW_GRACE_PERIOD: Duration = Duration::from_secs(600);
 /// A blob that got no row in this time is orphaned: a crash, a long outage or a person who did not go on.
 const ORPHAN_AGE: Duration = Duration::from_secs(86_400);
 /// How many blobs are deleted per query.
@@ -24,6 +24,8 @@ pub struct PendingBlobs {
     lock: RwLock<()>,
     /// By object key: the attachments it was written for, and when.
     written: Mutex<HashMap<String, Vec<(AttachmentId, Instant)>>>,
+    /// Object keys of blobs that were written for nothing: the upload or its message was given up.
+    abandoned: Mutex<Vec<String>>,
 }
 
 impl PendingBlobs {
@@ -43,6 +45,17 @@ impl PendingBlobs {
         write.await?;
         self.written().entry(key.to_owned()).or_default().push((id, Instant::now()));
         Ok(())
+    }
+
+    /// Records that the blob gets no row from this write.
+    pub fn abandon(&self, key: &str, id: AttachmentId) {
+        let mut written = self.written();
+        let Some(writes) = written.get_mut(key) else { return };
+        writes.retain(|(written_for, _)| *written_for != id);
+        if writes.is_empty() {
+            written.remove(key);
+            self.abandoned().push(key.to_owned());
+        }
     }
 
     /// Removes and returns the blobs whose time for a row is over.
@@ -74,15 +87,47 @@ impl PendingBlobs {
         written.get(key).is_some_and(|writes| writes.iter().any(|(_, at)| at.elapsed() < ROW_GRACE_PERIOD))
     }
 
+    /// True if a write of the same content is not abandoned.
+    fn is_pending(&self, key: &str) -> bool {
+        self.written().contains_key(key)
+    }
+
+    fn abandoned(&self) -> MutexGuard<'_, Vec<String>> {
+        self.abandoned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn written(&self) -> MutexGuard<'_, HashMap<String, Vec<(AttachmentId, Instant)>>> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Attachments {
+    /// Deletes the blobs of abandoned uploads, unless a row uses them or another upload brings the same content.
+    pub(super) async fn delete_abandoned(&self) -> Result<(), AttachmentError> {
+        loop {
+            let Some(key) = self.pending_blobs.abandoned().pop() else { return Ok(()) };
+            let _exclusive = self.pending_blobs.lock.write().await;
+            if self.pending_blobs.is_pending(&key) {
+                continue;
+            }
+            let deleted = async {
+                if !self.store.object_in_use(&key).await? {
+                    self.objects.delete(&key).await?;
+                }
+                Ok(())
+            };
+            let deleted: Result<(), AttachmentError> = deleted.await;
+            if deleted.is_err() {
+                self.pending_blobs.abandoned().push(key);
+                return deleted;
+            }
+        }
+    }
+
     /// Deletes the blobs and views of deleted attachments that no other attachment uses, and orphaned blobs. Returns the
     /// hashes of the blobs of deleted attachments.
     pub async fn sweep(&self) -> Result<Vec<String>, AttachmentError> {
+        self.delete_abandoned().await?;
         let mut deleted = Vec::new();
         for key in self.pending_blobs.take_expired() {
             let _exclusive = self.pending_blobs.lock.write().await;

@@ -18,14 +18,21 @@ const TEXT_WITH_SIGNATURE: [&str; 6] = [
 
 /// Never empty. SVG counts as `text/xml`, not as a picture: nothing here can edit it, and pages must not run it.
 pub fn sniff_mime(bytes: &[u8], filename: Option<&str>) -> &'static str {
-    if bytes.is_empty() {
+    let mut text = TextCheck::default();
+    text.update(bytes);
+    sniff_mime_of(bytes, text.is_text(), filename)
+}
+
+/// The type of a file by its first bytes. Whether it is text depends on all of it.
+pub fn sniff_mime_of(head: &[u8], is_text: bool, filename: Option<&str>) -> &'static str {
+    if head.is_empty() {
         return UNKNOWN;
     }
-    if let Some(format) = Format::sniff(bytes) {
+    if let Some(format) = Format::sniff(head) {
         return format.mime();
     }
-    let inferred = infer::get(bytes).map(|kind| kind.mime_type());
-    if is_text(bytes) {
+    let inferred = infer::get(head).map(|kind| kind.mime_type());
+    if is_text {
         return match inferred {
             Some(mime) if TEXT_WITH_SIGNATURE.contains(&mime) => mime,
             _ => refine_text(filename),
@@ -39,10 +46,41 @@ pub fn sniff_mime(bytes: &[u8], filename: Option<&str>) -> &'static str {
     }
 }
 
-/// UTF-8 without the control characters that only binary files hold.
-fn is_text(bytes: &[u8]) -> bool {
-    std::str::from_utf8(bytes).is_ok()
-        && !bytes.iter().any(|b| matches!(b, 0x00..=0x08 | 0x0B | 0x0E..=0x1A | 0x1C..=0x1F | 0x7F))
+/// Whether a file is text: UTF-8 without the control characters that only binary files hold. Reads it piece by piece.
+#[derive(Debug, Default)]
+pub struct TextCheck {
+    /// The beginning of a character whose end is in the next piece.
+    incomplete: Vec<u8>,
+    is_binary: bool,
+}
+
+impl TextCheck {
+    pub fn update(&mut self, bytes: &[u8]) {
+        let control = |b: &u8| matches!(b, 0x00..=0x08 | 0x0B | 0x0E..=0x1A | 0x1C..=0x1F | 0x7F);
+        if self.is_binary || bytes.iter().any(control) {
+            self.is_binary = true;
+            return;
+        }
+        let joined: Vec<u8>;
+        let piece = if self.incomplete.is_empty() {
+            bytes
+        } else {
+            joined = [&self.incomplete, bytes].concat();
+            &joined
+        };
+        self.incomplete = match std::str::from_utf8(piece) {
+            Ok(_) => Vec::new(),
+            Err(error) if error.error_len().is_none() => piece[error.valid_up_to()..].to_vec(),
+            Err(_) => {
+                self.is_binary = true;
+                Vec::new()
+            }
+        };
+    }
+
+    pub fn is_text(&self) -> bool {
+        !self.is_binary && self.incomplete.is_empty()
+    }
 }
 
 fn refine_text(filename: Option<&str>) -> &'static str {
@@ -96,6 +134,19 @@ mod tests {
         assert_eq!(sniff_mime(b"plain", Some("x.html")), "text/plain");
         assert_eq!(sniff_mime(b"\0\x01binary", Some("x.csv")), "application/octet-stream");
         assert_eq!(sniff_mime("\u{feff}bom".as_bytes(), None), "text/plain");
+    }
+
+    #[test]
+    fn text_is_recognised_in_pieces() {
+        let is_text = |pieces: &[&[u8]]| {
+            let mut check = TextCheck::default();
+            pieces.iter().for_each(|piece| check.update(piece));
+            check.is_text()
+        };
+        let euro = "€".as_bytes();
+        assert!(is_text(&[b"a", &euro[..1], &euro[1..2], &euro[2..], b"b"]));
+        assert!(!is_text(&[b"a", &euro[..2]]), "the end is missing");
+        assert!(!is_text(&[&euro[..2], b"b"]) && !is_text(&[b"a", b"\0", b"b"]) && !is_text(&[b"\xff"]));
     }
 
     #[test]

@@ -1,30 +1,43 @@
 //! Attachments: blobs in the object store, under keys made from their content, and checks of type, size and quota.
 //! The blob is written before its row, so that a row never points to a missing blob.
 
+mod audit;
 mod deletion;
 mod display;
 pub mod markers;
 pub mod mime;
 mod objects;
+mod reading;
+mod retention;
+mod upload;
+mod upload_budget;
 
+pub use audit::Audit;
 pub use display::{format_age, format_size};
 pub use objects::{ObjectError, Objects};
+pub use upload::{ReceivedBytes, StagedFile, Upload};
+pub use upload_budget::UploadBudget;
 
 use crate::{
     access::Scope,
-    domain::{Attachment, AttachmentId, AttachmentSource, Content, Conversation, Recipe},
-    store::{Store, StoreError},
+    domain::{Attachment, AttachmentId, AttachmentSource, Content, Conversation, Recipe, UserId},
+    store::{OverQuota, Quota, Store, StoreError, StoredBytes},
 };
 use bytes::Bytes;
 use chrono::Utc;
 use deletion::PendingBlobs;
 use sha2::{Digest, Sha256};
 use std::{ops::Range, sync::Arc};
+use tokio::sync::Mutex;
+use tracing::{error, warn};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileLimits {
     pub max_file_bytes: u64,
-    pub max_conversation_bytes: u64,
+    /// The store checks it again in the transaction that adds a file.
+    pub quota: Quota,
+    /// New files are refused while the disk has less free space than this.
+    pub min_free_bytes: u64,
 }
 
 /// Why a file is not stored or not found, by what the person can do about it.
@@ -40,18 +53,70 @@ pub enum AttachmentError {
         format_size(*.limit)
     )]
     ConversationFull { kept: u64, limit: u64 },
+    #[error(
+        "you already keep {} of files in all your conversations, and {} is the limit. Delete a conversation that you no \
+         longer need, then send it again.",
+        format_size(*.kept),
+        format_size(*.limit)
+    )]
+    PersonFull { kept: u64, limit: u64 },
+    #[error(
+        "the disk here is nearly full, so no new files can be kept. Please tell the person who runs this bot."
+    )]
+    DiskFull,
     #[error("{filename} is empty")]
     Empty { filename: String },
+    #[error("Many files are arriving right now. Please try again in a minute.")]
+    TooManyUploads,
     #[error(transparent)]
-    Objects(#[from] ObjectError),
+    Objects(ObjectError),
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
+}
+
+impl From<OverQuota> for AttachmentError {
+    fn from(over: OverQuota) -> Self {
+        match over {
+            OverQuota::Conversation { kept, limit } => Self::ConversationFull { kept, limit },
+            OverQuota::Person { kept, limit } => Self::PersonFull { kept, limit },
+        }
+    }
+}
+
+impl From<StoreError> for AttachmentError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::OverQuota(over) => over.into(),
+            other => Self::Store(other),
+        }
+    }
+}
+
+impl From<ObjectError> for AttachmentError {
+    fn from(error: ObjectError) -> Self {
+        match error {
+            ObjectError::DiskFull(_) => {
+                error!(%error, op = "store_file", "the file is refused");
+                Self::DiskFull
+            }
+            other => Self::Objects(other),
+        }
+    }
 }
 
 impl AttachmentError {
     /// True for an outage that a retry may survive; false if the file itself is refused or unknown.
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Objects(_) | Self::Store(_))
+        matches!(self, Self::Objects(_) | Self::Store(_) | Self::TooManyUploads)
+    }
+
+    /// The error for the log, which holds no file names.
+    pub fn log_text(&self) -> String {
+        match self {
+            Self::TooLarge { bytes, limit, .. } => format!("a file of {bytes} bytes; the limit is {limit}"),
+            Self::Empty { .. } => "an empty file".to_owned(),
+            other => other.to_string(),
+        }
     }
 }
 
@@ -103,11 +168,34 @@ pub struct Attachments {
     objects: Objects,
     limits: FileLimits,
     pending_blobs: Arc<PendingBlobs>,
+    upload_budget: UploadBudget,
+    /// Held while the header of a large picture is read.
+    probing: Arc<Mutex<()>>,
 }
+
+/// The budget of uploads unless it is set.
+const DEFAULT_UPLOAD_BYTES: u64 = 1 << 30;
 
 impl Attachments {
     pub fn new(store: Store, objects: Objects, limits: FileLimits) -> Self {
-        Self { store, objects, limits, pending_blobs: Arc::default() }
+        Self {
+            store,
+            objects,
+            limits,
+            pending_blobs: Arc::default(),
+            upload_budget: UploadBudget::new(DEFAULT_UPLOAD_BYTES),
+            probing: Arc::default(),
+        }
+    }
+
+    /// The same with this budget for files that are arriving.
+    pub fn with_upload_budget(self, upload_budget: UploadBudget) -> Self {
+        Self { upload_budget, ..self }
+    }
+
+    /// The budget for files that are arriving.
+    pub fn upload_budget(&self) -> &UploadBudget {
+        &self.upload_budget
     }
 
     pub fn limits(&self) -> FileLimits {
@@ -118,10 +206,12 @@ impl Attachments {
     pub async fn store_file(&self, scope: &Scope, file: NewFile) -> Result<Attachment, AttachmentError> {
         let (attachment_id, conversation) = (AttachmentId::new(), scope.conversation().clone());
         let filename = file.filename.as_deref().map(clean_name).filter(|name| !name.is_empty());
-        let blob = self.put_blob(attachment_id, &conversation, filename.as_deref(), file.bytes).await?;
+        let owner = (&conversation, scope.user());
+        let blob = self.put_blob(attachment_id, owner, filename.as_deref(), file.bytes).await?;
         Ok(Attachment {
             attachment_id,
             conversation,
+            user_id: scope.user().clone(),
             source: file.source,
             filename: filename.unwrap_or_else(|| default_name(blob.mime_type)),
             mime_type: blob.mime_type.to_owned(),
@@ -144,6 +234,7 @@ impl Attachments {
         Attachment {
             attachment_id: AttachmentId::new(),
             conversation: scope.conversation().clone(),
+            user_id: scope.user().clone(),
             source: AttachmentSource::Tool,
             filename: clean_name(&picture.filename),
             mime_type: picture.mime_type.to_owned(),
@@ -163,9 +254,8 @@ impl Attachments {
         picture: &Attachment,
         bytes: Bytes,
     ) -> Result<Attachment, AttachmentError> {
-        let blob = self
-            .put_blob(picture.attachment_id, &picture.conversation, Some(&picture.filename), bytes)
-            .await?;
+        let owner = (&picture.conversation, &picture.user_id);
+        let blob = self.put_blob(picture.attachment_id, owner, Some(&picture.filename), bytes).await?;
         let recipe = picture.recipe().cloned();
         Ok(Attachment {
             mime_type: blob.mime_type.to_owned(),
@@ -180,7 +270,7 @@ impl Attachments {
     async fn put_blob(
         &self,
         id: AttachmentId,
-        conversation: &Conversation,
+        owner: (&Conversation, &UserId),
         filename: Option<&str>,
         bytes: Bytes,
     ) -> Result<Blob, AttachmentError> {
@@ -189,11 +279,11 @@ impl Attachments {
         if size == 0 {
             return Err(AttachmentError::Empty { filename: name_in_errors.to_owned() });
         }
-        self.check_limits(conversation, name_in_errors, size).await?;
+        self.check_limits_of(owner, name_in_errors, size, 0).await?;
         let sha256: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         let mime_type = mime::sniff_mime(&bytes, filename);
         let shape = imaging::probe(&bytes).ok();
-        let object_key = format!("sha256/{}/{sha256}", &sha256[..2]);
+        let object_key = object_key(&sha256);
         self.pending_blobs.record(&object_key, id, self.objects.put(&object_key, bytes)).await?;
         Ok(Blob {
             object_key,
@@ -212,18 +302,15 @@ impl Attachments {
         scope: &Scope,
         files: Vec<Attachment>,
     ) -> Result<Vec<Attachment>, AttachmentError> {
-        let size: i64 = files.iter().map(|file| file.size).sum();
-        let kept = self.store.conversation_bytes(scope.conversation()).await?;
-        let limit = self.limits.max_conversation_bytes;
-        if u64::try_from(kept + size).unwrap_or_default() > limit {
-            let kept = u64::try_from(kept).unwrap_or_default();
-            return Err(AttachmentError::ConversationFull { kept, limit });
-        }
+        let size: u64 = files.iter().map(|file| file.size.unsigned_abs()).sum();
+        let kept = self.store.stored_bytes(scope.conversation(), scope.user()).await?;
+        self.limits.quota.check(kept, StoredBytes::both(size))?;
         let mut copies = Vec::new();
         for file in files {
             let copy = Attachment {
                 attachment_id: AttachmentId::new(),
                 conversation: scope.conversation().clone(),
+                user_id: scope.user().clone(),
                 ..file
             };
             if let Some(object_key) = copy.object_key() {
@@ -235,23 +322,43 @@ impl Attachments {
         Ok(copies)
     }
 
-    /// Checks the limits for a file of this size. Call it before a download, too.
+    /// Checks the limits for a file of this size, of this person in this conversation, after `ahead` bytes of files that
+    /// have no row yet. Call it before a download, too. The store checks the quota again when it adds the row: other
+    /// files may arrive at the same time.
     pub async fn check_limits(
         &self,
-        conversation: &Conversation,
+        scope: &Scope,
         name: &str,
         bytes: u64,
+        ahead: u64,
+    ) -> Result<(), AttachmentError> {
+        self.check_limits_of((scope.conversation(), scope.user()), name, bytes, ahead).await
+    }
+
+    async fn check_limits_of(
+        &self,
+        (conversation, user): (&Conversation, &UserId),
+        name: &str,
+        bytes: u64,
+        ahead: u64,
     ) -> Result<(), AttachmentError> {
         if bytes > self.limits.max_file_bytes {
             let limit = self.limits.max_file_bytes;
             return Err(AttachmentError::TooLarge { filename: name.to_owned(), bytes, limit });
         }
-        let kept = u64::try_from(self.store.conversation_bytes(conversation).await?).unwrap_or_default();
-        if kept + bytes > self.limits.max_conversation_bytes {
-            return Err(AttachmentError::ConversationFull {
-                kept,
-                limit: self.limits.max_conversation_bytes,
-            });
+        self.check_free_space(bytes)?;
+        let kept = self.store.stored_bytes(conversation, user).await?;
+        Ok(self.limits.quota.check(kept, StoredBytes::both(bytes.saturating_add(ahead)))?)
+    }
+
+    fn check_free_space(&self, bytes: u64) -> Result<(), AttachmentError> {
+        let (free_bytes, min_free_bytes) = (self.objects.free_bytes(), self.limits.min_free_bytes);
+        if free_bytes.is_some_and(|free| free.saturating_sub(bytes) < min_free_bytes) {
+            warn!(
+                op = "check_free_space",
+                free_bytes, min_free_bytes, "the disk is nearly full; the file is refused"
+            );
+            return Err(AttachmentError::DiskFull);
         }
         Ok(())
     }
@@ -309,6 +416,11 @@ impl Attachments {
 
 /// The sizes of stored views: the longest side in pixels.
 pub const VIEW_SIZES: [u32; 5] = [96, 320, 640, 1280, 2048];
+
+/// The key of the blob with this content.
+fn object_key(sha256: &str) -> String {
+    format!("sha256/{}/{sha256}", sha256.get(..2).unwrap_or_default())
+}
 
 fn view_key(sha256: &str, size: u32) -> String {
     format!("views/{}/{sha256}-{size}", sha256.get(..2).unwrap_or_default())

@@ -1,11 +1,18 @@
 //! The object store behind `attachments.url`: a folder by default; S3, Google Cloud or Azure; memory for tests.
 
 use bytes::Bytes;
+use chrono::{DateTime, Utc};
+use futures::TryStreamExt as _;
 use object_store::{
     ObjectStore, ObjectStoreExt as _, local::LocalFileSystem, memory::InMemory, path::Path,
     prefix::PrefixStore,
 };
-use std::{ops::Range, path::PathBuf, sync::Arc};
+use std::{
+    io::{self, ErrorKind},
+    ops::Range,
+    path::PathBuf,
+    sync::Arc,
+};
 use url::Url;
 
 #[derive(Debug, thiserror::Error)]
@@ -14,19 +21,51 @@ pub enum ObjectError {
     Unusable { url: String, why: String },
     #[error("the file is gone from the attachment store")]
     Missing,
+    #[error("the disk is full")]
+    DiskFull(#[source] io::Error),
     #[error("the attachment store is not reachable")]
     Unavailable(#[source] object_store::Error),
     #[error("the folder of the attachment store does not exist")]
-    FolderGone(#[source] std::io::Error),
+    FolderGone(#[source] io::Error),
+    #[error("the file that was arriving cannot be kept on disk")]
+    Spool(#[source] io::Error),
 }
 
 impl From<object_store::Error> for ObjectError {
     fn from(error: object_store::Error) -> Self {
         match error {
             object_store::Error::NotFound { .. } => Self::Missing,
+            other if is_disk_full(&other) => Self::DiskFull(ErrorKind::StorageFull.into()),
             other => Self::Unavailable(other),
         }
     }
+}
+
+impl ObjectError {
+    /// A spool file cannot be written or read.
+    pub(super) fn spool(error: io::Error) -> Self {
+        if is_disk_full(&error) { Self::DiskFull(error) } else { Self::Spool(error) }
+    }
+}
+
+/// Looks for the operating system's error, which object_store wraps.
+fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        if matches!(kind, Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded)) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// A blob as the object store lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedObject {
+    pub key: String,
+    pub last_modified: DateTime<Utc>,
 }
 
 /// Content-addressed blobs. Cheap to clone.
@@ -73,13 +112,59 @@ impl Objects {
     pub async fn put(&self, key: &str, bytes: Bytes) -> Result<(), ObjectError> {
         self.check_folder().await?;
         let path = Path::from(key);
-        match self.inner.head(&path).await {
-            Ok(known) if known.size == bytes.len() as u64 => return Ok(()),
-            Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
-            Err(other) => return Err(other.into()),
+        if self.is_stored(&path, bytes.len() as u64).await? {
+            return Ok(());
         }
         self.inner.put(&path, bytes.into()).await?;
         Ok(())
+    }
+
+    /// Writes a blob of this size part by part, like `put`. `next_part` returns an empty part at the end.
+    pub async fn put_parts<F>(
+        &self,
+        key: &str,
+        size: u64,
+        mut next_part: impl FnMut() -> F,
+    ) -> Result<(), ObjectError>
+    where
+        F: Future<Output = Result<Bytes, ObjectError>>,
+    {
+        self.check_folder().await?;
+        let path = Path::from(key);
+        if self.is_stored(&path, size).await? {
+            return Ok(());
+        }
+        let mut upload = self.inner.put_multipart(&path).await?;
+        let written = async {
+            loop {
+                let part = next_part().await?;
+                if part.is_empty() {
+                    upload.complete().await?;
+                    return Ok(());
+                }
+                upload.put_part(part.into()).await?;
+            }
+        };
+        let written: Result<(), ObjectError> = written.await;
+        if written.is_err() {
+            // Best effort: the first error is the one to report.
+            let _ = upload.abort().await;
+        }
+        written
+    }
+
+    /// True if an object of this size is under the key: the same content.
+    async fn is_stored(&self, path: &Path, size: u64) -> Result<bool, ObjectError> {
+        match self.inner.head(path).await {
+            Ok(known) => Ok(known.size == size),
+            Err(object_store::Error::NotFound { .. }) => Ok(false),
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    /// Where files wait that are arriving: beside the stored ones, or where the system keeps temporary files.
+    pub fn spool_folder(&self) -> PathBuf {
+        self.folder.clone().unwrap_or_else(std::env::temp_dir)
     }
 
     pub async fn get(&self, key: &str) -> Result<Bytes, ObjectError> {
@@ -108,6 +193,28 @@ impl Objects {
         }
     }
 
+    /// All blobs in a folder.
+    pub async fn list(&self, folder: &str) -> Result<Vec<ListedObject>, ObjectError> {
+        self.check_folder().await?;
+        let listed = self.inner.list(Some(&Path::from(folder)));
+        let read = |found: object_store::ObjectMeta| ListedObject {
+            key: found.location.to_string(),
+            last_modified: found.last_modified,
+        };
+        Ok(listed.map_ok(read).try_collect().await?)
+    }
+
+    /// Free space of the disk that holds the blobs; none if that is another machine's.
+    pub fn free_bytes(&self) -> Option<u64> {
+        #[cfg(unix)]
+        {
+            let disk = rustix::fs::statvfs(self.folder.as_ref()?).ok()?;
+            Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+        }
+        #[cfg(not(unix))]
+        None
+    }
+
     /// Without its folder (for example, a disk that is not mounted) no single blob is missing, and creating the folder
     /// would hide the problem.
     async fn check_folder(&self) -> Result<(), ObjectError> {
@@ -116,7 +223,7 @@ impl Objects {
         };
         match tokio::fs::metadata(folder).await {
             Ok(found) if found.is_dir() => Ok(()),
-            Ok(_) => Err(ObjectError::FolderGone(std::io::ErrorKind::NotADirectory.into())),
+            Ok(_) => Err(ObjectError::FolderGone(io::ErrorKind::NotADirectory.into())),
             Err(error) => Err(ObjectError::FolderGone(error)),
         }
     }
@@ -147,7 +254,18 @@ fn cloud_variables(
 
 #[cfg(test)]
 mod tests {
-    use super::cloud_variables;
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_recognised_behind_the_wrapping_error() {
+        let wrapped = |kind: ErrorKind| object_store::Error::Generic {
+            store: "LocalFileSystem",
+            source: Box::new(io::Error::from(kind)),
+        };
+        assert!(matches!(wrapped(ErrorKind::StorageFull).into(), ObjectError::DiskFull(_)));
+        assert!(matches!(wrapped(ErrorKind::QuotaExceeded).into(), ObjectError::DiskFull(_)));
+        assert!(matches!(wrapped(ErrorKind::PermissionDenied).into(), ObjectError::Unavailable(_)));
+    }
 
     #[test]
     fn each_cloud_reads_only_its_own_variables() {

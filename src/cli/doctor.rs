@@ -1,17 +1,26 @@
-//! `photothread doctor`: checks configuration, database, files and Telegram, and lists sends with an unknown outcome.
+//! `photothread doctor`: checks configuration, database, files, their modes and Telegram, and lists sends with an unknown
+//! outcome. `--repair` deletes stored files that have no row.
 
 use crate::{
     app,
-    attachments::Objects,
+    attachments::{Objects, format_size},
     config::Config,
     domain::InterfaceType,
+    private_files,
     store::{OutboxRow, Store},
     telegram,
 };
 use std::process::ExitCode;
 
+/// What to do with stored files that have no row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Orphans {
+    Report,
+    Delete,
+}
+
 /// Checks each part and prints the result. The exit code is a failure if any check fails.
-pub async fn examine(config: &Config) -> ExitCode {
+pub async fn examine(config: &Config, orphans: Orphans) -> ExitCode {
     let mut healthy = true;
     let mut report = |part: &str, result: Result<String, String>| {
         let (mark, text) = match result {
@@ -35,6 +44,11 @@ pub async fn examine(config: &Config) -> ExitCode {
         report("database", check_database(store).await);
     }
     report("attachments", check_files(config).await);
+    report("privacy", check_privacy(config));
+    report("disk", check_disk(config));
+    if store.is_some() {
+        report("files", compare_files(config, orphans).await);
+    }
     report("telegram", check_token(config).await);
     if let Some(store) = &store {
         report("owner", check_owner(config, store).await);
@@ -56,6 +70,67 @@ async fn check_files(config: &Config) -> Result<String, String> {
     let objects = Objects::open(&url).map_err(|e| e.to_string())?;
     objects.check().await.map_err(|e| format!("{url}: {e}"))?;
     Ok(format!("{url} can be written and read"))
+}
+
+fn check_privacy(config: &Config) -> Result<String, String> {
+    let readable = private_files::find_readable(config);
+    let Some(first) = readable.first() else {
+        return Ok("other users of this machine cannot read the database and the files".into());
+    };
+    Err(format!(
+        "other users of this machine can read {} and {} more; the next start of the bot makes them private, or run \
+         `chmod -R go= {}`",
+        first.display(),
+        readable.len() - 1,
+        first.display()
+    ))
+}
+
+fn check_disk(config: &Config) -> Result<String, String> {
+    let objects = Objects::open(&config.attachments.url.to_url()).map_err(|e| e.to_string())?;
+    let limit = config.attachments.min_free_bytes;
+    match objects.free_bytes() {
+        None => Ok("the files are on another machine".to_owned()),
+        Some(free) if free < limit => Err(format!(
+            "the disk is full: {} free, and new files are refused below {} (attachments.min_free_bytes)",
+            format_size(free),
+            format_size(limit)
+        )),
+        Some(free) => Ok(format!("{} free", format_size(free))),
+    }
+}
+
+/// Compares the stored files with the database.
+async fn compare_files(config: &Config, orphans: Orphans) -> Result<String, String> {
+    let renderer = app::open_renderer(config).await.map_err(|e| e.to_string())?;
+    let files = &renderer.attachments;
+    let audit = files.audit().await.map_err(|e| e.to_string())?;
+    for id in &audit.missing {
+        println!("  attachment {id} has lost its file");
+    }
+    let deleted = match orphans {
+        Orphans::Delete => files.delete_orphans(&audit).await.map_err(|e| e.to_string())?,
+        Orphans::Report => 0,
+    };
+    let orphaned = audit.orphaned.len() - deleted;
+    let mut found = Vec::new();
+    if deleted > 0 {
+        found.push(format!("{deleted} stored file(s) without a row deleted"));
+    }
+    if orphaned > 0 {
+        found.push(format!(
+            "{orphaned} stored file(s) without a row (`photothread doctor --repair` deletes them; stop the bot first)"
+        ));
+    }
+    if !audit.missing.is_empty() {
+        found.push(format!("{} attachment(s) without their file", audit.missing.len()));
+    }
+    let healthy = orphaned == 0 && audit.missing.is_empty();
+    match (found.is_empty(), healthy) {
+        (true, _) => Ok("every stored file has a row, and every row its file".to_owned()),
+        (false, true) => Ok(found.join("; ")),
+        (false, false) => Err(found.join("; ")),
+    }
 }
 
 async fn check_token(config: &Config) -> Result<String, String> {

@@ -64,7 +64,7 @@ async fn export_one(
     out: Option<&Path>,
 ) -> Result<String, ExportCommandError> {
     let session = renderer.store.session(id).await?.ok_or(ExportCommandError::Unknown(id))?;
-    let export = Export::load(&renderer.store, session).await?;
+    let export = Export::open(&renderer.store, session).await?;
     let path = match out {
         Some(out) if out == Path::new("-") => {
             write_to(renderer, export, format, &mut tokio::io::stdout(), out).await?;
@@ -93,7 +93,7 @@ async fn export_all(
     let sessions = list_sessions(&renderer.store).await?;
     let count = sessions.len();
     for session in sessions {
-        let export = Export::load(&renderer.store, session).await?;
+        let export = Export::open(&renderer.store, session).await?;
         let path = folder.join(export.filename(format));
         save(renderer, export, format, &path).await?;
     }
@@ -161,18 +161,9 @@ async fn write_to(
     path: &Path,
 ) -> Result<(), ExportCommandError> {
     let file_error = |why: std::io::Error| ExportCommandError::File { path: path.to_owned(), why };
-    match format {
-        ExportFormat::Json => {
-            let json = export.json().map_err(ExportError::from)?;
-            output.write_all(&json).await.map_err(file_error)?;
-        }
-        ExportFormat::Markdown => output.write_all(export.markdown().as_bytes()).await.map_err(file_error)?,
-        ExportFormat::Zip => {
-            let mut chunks = std::pin::pin!(export.archive(renderer.clone())?);
-            while let Some(chunk) = chunks.try_next().await? {
-                output.write_all(&chunk).await.map_err(file_error)?;
-            }
-        }
+    let mut chunks = std::pin::pin!(export.stream(format, renderer.clone()).await?);
+    while let Some(chunk) = chunks.try_next().await? {
+        output.write_all(&chunk).await.map_err(file_error)?;
     }
     output.flush().await.map_err(file_error)
 }

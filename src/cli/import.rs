@@ -55,9 +55,9 @@ async fn import_all(
 }
 
 async fn import_file(importer: &Importer<'_>, path: &Path) -> Result<SessionId, ImportCommandError> {
-    let bytes =
-        tokio::fs::read(path).await.map_err(|why| ImportCommandError::File { path: path.to_owned(), why })?;
-    let session = importer.import_session(bytes.into()).await;
+    let file = tokio::fs::File::open(path).await;
+    let file = file.map_err(|why| ImportCommandError::File { path: path.to_owned(), why })?;
+    let session = importer.import_session(file.into_std().await.into()).await;
     let session = session.map_err(|why| ImportCommandError::Import { path: path.to_owned(), why })?;
     Ok(session.session_id)
 }

@@ -31,7 +31,11 @@ enum CliCommand {
     /// Run the bot and the page (the default)
     Run,
     /// Check configuration, database, files and token, and list sends whose fate is unknown
-    Doctor,
+    Doctor {
+        /// Delete stored files that no message and no edit uses. Stop the bot first
+        #[arg(long)]
+        repair: bool,
+    },
     /// Write conversations to files: JSON for the API, Markdown to read, or both with all photos
     #[command(group = clap::ArgGroup::new("which").required(true))]
     Export {
@@ -68,7 +72,10 @@ pub async fn execute(arguments: Arguments) -> anyhow::Result<ExitCode> {
     telemetry::start(config.secrets.all())?;
     match arguments.command {
         None | Some(CliCommand::Run) => run::run(config, prompts).await,
-        Some(CliCommand::Doctor) => Ok(doctor::examine(&config).await),
+        Some(CliCommand::Doctor { repair }) => {
+            let orphans = if repair { doctor::Orphans::Delete } else { doctor::Orphans::Report };
+            Ok(doctor::examine(&config, orphans).await)
+        }
         Some(CliCommand::Export { session, format, out, .. }) => {
             eprintln!("{}", export::export(&config, session, format, out.as_deref()).await?);
             Ok(ExitCode::SUCCESS)

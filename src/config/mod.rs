@@ -102,6 +102,9 @@ pub struct AttachmentSettings {
     pub max_file_bytes: u64,
     pub max_pixels: u64,
     pub max_conversation_bytes: u64,
+    pub max_person_bytes: u64,
+    pub min_free_bytes: u64,
+    pub retention_days: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
@@ -244,11 +247,14 @@ pub struct ImageSettings {
 
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 pub struct LimitSettings {
+    pub turns_at_once: usize,
+    pub turns_per_person: i64,
     pub tool_timeout_seconds: f64,
     pub turn_timeout_seconds: f64,
     pub edits_at_once: usize,
     pub edit_memory_bytes: u64,
     pub edit_wait_seconds: f64,
+    pub upload_bytes_at_once: u64,
     pub model_silence_seconds: f64,
     /// US dollars a day.
     pub daily_budget_per_user: Option<f64>,
@@ -317,6 +323,11 @@ pub enum ConfigError {
          set web.auth to required, or web.public_url to null"
     )]
     PublicButLocal,
+    #[error(
+        "limits.upload_bytes_at_once is {budget}, of which one person gets half, but attachments.max_file_bytes is \
+         {file}: set the former to {} or more", file.saturating_mul(2)
+    )]
+    UploadBudget { budget: u64, file: u64 },
     /// A value passed the schema but does not fit its type: a bug, not a mistake of the operator.
     #[error("the configuration could not be put together: {0}")]
     Inconsistent(#[from] serde_yaml::Error),
@@ -358,6 +369,7 @@ impl Config {
         config.check_keys()?;
         config.check_agents()?;
         config.check_web()?;
+        config.check_upload_budget()?;
         Ok(config)
     }
 
@@ -400,6 +412,12 @@ impl Config {
             }
         }
         Ok(())
+    }
+
+    /// One file of the maximal size must fit into one person's half.
+    fn check_upload_budget(&self) -> Result<(), ConfigError> {
+        let (budget, file) = (self.limits.upload_bytes_at_once, self.attachments.max_file_bytes);
+        if budget / 2 < file { Err(ConfigError::UploadBudget { budget, file }) } else { Ok(()) }
     }
 
     /// The vendor whose model an agent uses; `None` for the offline agent.

@@ -80,6 +80,9 @@ pub(super) static ROOT: ValueShape = Section(&[
             ("max_file_bytes", Whole(1, 4 * GIB)),
             ("max_pixels", Whole(1, 1_000_000_000)),
             ("max_conversation_bytes", Whole(1, 1_000_000 * GIB)),
+            ("max_person_bytes", Whole(1, 1_000_000 * GIB)),
+            ("min_free_bytes", Whole(0, 1_000_000 * GIB)),
+            ("retention_days", OptionalWhole(1, 36_500)),
         ]),
     ),
     (
@@ -140,11 +143,14 @@ pub(super) static ROOT: ValueShape = Section(&[
     (
         "limits",
         Section(&[
+            ("turns_at_once", Whole(1, 10_000)),
+            ("turns_per_person", Whole(1, 10_000)),
             ("tool_timeout_seconds", Number(0.1, 3_600.0)),
             ("turn_timeout_seconds", Number(0.1, 86_400.0)),
             ("edits_at_once", Whole(1, 64)),
             ("edit_memory_bytes", Whole(16 << 20, 1_024 * GIB)),
             ("edit_wait_seconds", Number(0.0, 3_600.0)),
+            ("upload_bytes_at_once", Whole(2 << 20, 1_024 * GIB)),
             ("model_silence_seconds", Number(0.1, 3_600.0)),
             ("daily_budget_per_user", OptionalNumber(0.0, 1_000_000.0)),
             ("daily_budget_per_chat", OptionalNumber(0.0, 1_000_000.0)),
@@ -224,7 +230,6 @@ fn check_agent_name(name: &str) -> Result<(), String> {
 pub(super) fn explain_unsupported_key(path: &str) -> Option<&'static str> {
     match path {
         "telegram.webhook" => Some("is not supported yet; this version fetches updates by polling"),
-        "attachments.retention_days" => Some("is not supported yet; this version keeps files until deleted"),
         _ => None,
     }
 }

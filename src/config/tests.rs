@@ -163,7 +163,8 @@ fn invalid_values_are_rejected_with_a_clear_message() {
         ("history: { titles: poet }", "must be model, message or null"),
         ("agents: { My-Agent: {} }", "agents.My-Agent must be named with"),
         ("providers: { mistral: { base_url: 'https://x' } }", "allowed here: anthropic, openai, gemini"),
-        ("attachments: { retention_days: 3 }", "attachments.retention_days is not supported yet"),
+        ("telegram: { webhook: {} }", "telegram.webhook is not supported yet"),
+        ("attachments: { retention_days: 0 }", "must be a whole number from 1 to 36500, or null"),
     ];
     for (text, expected) in cases {
         let message = file_error(text);

@@ -259,6 +259,7 @@ mod tests {
         ShownFile::whole(Attachment {
             attachment_id: AttachmentId(Uuid::nil()),
             conversation: Conversation::telegram(1),
+            user_id: crate::domain::UserId("100".into()),
             source: AttachmentSource::User,
             mime_type: "image/jpeg".into(),
             filename: "image.jpg".into(),

@@ -103,6 +103,7 @@ mod tests {
         Attachment {
             attachment_id: AttachmentId(Uuid::from_u128(number)),
             conversation: Conversation::telegram(1),
+            user_id: crate::domain::UserId("100".into()),
             source: AttachmentSource::User,
             mime_type: mime.into(),
             filename: "a".into(),

@@ -1,6 +1,6 @@
 //! An attachment: a file or picture of one conversation. It is either stored, or a recipe that has not been rendered yet.
 
-use super::{AttachmentId, Conversation};
+use super::{AttachmentId, Conversation, UserId};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -36,6 +36,8 @@ impl Content {
 pub struct Attachment {
     pub attachment_id: AttachmentId,
     pub conversation: Conversation,
+    /// The person who sent it, or who asked for it. Counts towards their limit.
+    pub user_id: UserId,
     pub source: AttachmentSource,
     /// Detected from the bytes, never from the name.
     pub mime_type: String,

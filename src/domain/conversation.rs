@@ -27,6 +27,11 @@ impl Conversation {
     pub fn telegram(chat_id: i64) -> Self {
         Self::new(InterfaceType::Telegram, chat_id.to_string())
     }
+
+    /// Whether several people write here: a Telegram group, whose id is negative. Everything else belongs to one person.
+    pub fn is_shared(&self) -> bool {
+        self.interface == InterfaceType::Telegram && self.id.starts_with('-')
+    }
 }
 
 impl fmt::Display for Conversation {

@@ -54,6 +54,11 @@ uuid_id!(
     TokenId,
     Uuid::new_v4()
 );
+uuid_id!(
+    /// A part of a daily budget that one request to a model holds while it runs.
+    ReservationId,
+    Uuid::new_v4()
+);
 
 /// `message_history.internal_id`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

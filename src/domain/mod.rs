@@ -18,7 +18,7 @@ pub use annotation::{FieldError, Reference, ReferenceTarget};
 pub use answer::{Answer, PlannedSend, SendKind};
 pub use attachment::{Attachment, AttachmentSource, Content, Recipe};
 pub use conversation::{Conversation, InterfaceType};
-pub use ids::{AttachmentId, MessageId, SessionId, TokenId, TurnId, UserId};
+pub use ids::{AttachmentId, MessageId, ReservationId, SessionId, TokenId, TurnId, UserId};
 pub use message::{Message, NewMessage, Role, ToolCall};
 pub use reply::ReplyTo;
 pub use session::Session;

@@ -45,6 +45,18 @@ impl RenderError {
         }
     }
 
+    /// The error for the log, which holds neither file names nor words of a recipe.
+    pub fn log_text(&self) -> String {
+        match self {
+            Self::Attachment(error) => error.log_text(),
+            Self::SourceDeleted { .. } => "its source was deleted".to_owned(),
+            Self::BadRecipe(_) | Self::Imaging(ImagingError::BadArgument(_)) => {
+                "the recipe cannot be repeated".to_owned()
+            }
+            other => other.to_string(),
+        }
+    }
+
     /// A sentence for a person, without internal details.
     pub fn describe(&self) -> String {
         let text = match self {

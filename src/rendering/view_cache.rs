@@ -174,6 +174,7 @@ mod tests {
         Attachment {
             attachment_id: AttachmentId::new(),
             conversation: Conversation::telegram(1),
+            user_id: crate::domain::UserId("100".into()),
             source: AttachmentSource::User,
             mime_type: "image/png".into(),
             filename: "a.png".into(),

@@ -1,17 +1,20 @@
 //! `StoreError`: why a store verb failed, sorted by what the caller does next. It always names the verb.
 
+use super::OverQuota;
 use crate::domain::AttachmentId;
 use sqlx::sqlite::SqliteError;
 use std::fmt::Display;
 
 /// SQLite's primary result code for "another connection holds the lock".
 const SQLITE_BUSY: i32 = 5;
+const SQLITE_FULL: i32 = 13;
+const POSTGRES_DISK_FULL: &str = "53100";
 
 /// Why a verb failed, by what the caller does next.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database cannot be reached at the moment. Keep the data and retry.
-    #[error("{}: the database is not reachable: {}", .0.op, .0.error)]
+    #[error("{}: {}: {}", .0.op, .0.outage(), .0.error)]
     Unavailable(DatabaseError),
     /// Another task or instance did it first. Drop this attempt.
     #[error("already done elsewhere")]
@@ -19,6 +22,9 @@ pub enum StoreError {
     /// A file that the write needs was deleted or moved. Tell the person who named it.
     #[error("attachment {0} is not there any more")]
     AttachmentGone(AttachmentId),
+    /// The files would exceed a limit; nothing was written. Tell the person who sent them.
+    #[error(transparent)]
+    OverQuota(#[from] OverQuota),
     /// The URL or the file is wrong. Report it to the operator.
     #[error("{0}")]
     Unusable(String),
@@ -35,12 +41,25 @@ pub struct DatabaseError {
     error: sqlx::Error,
 }
 
+impl DatabaseError {
+    fn outage(&self) -> &'static str {
+        if is_disk_full(&self.error) { "the disk is full" } else { "the database is not reachable" }
+    }
+}
+
 /// Why a function of `queries/` failed. The verb that runs it turns this into a `StoreError`.
 #[derive(Debug)]
 pub enum QueryError {
     Database(sqlx::Error),
     AlreadyDone,
     AttachmentGone(AttachmentId),
+    OverQuota(OverQuota),
+}
+
+impl From<OverQuota> for QueryError {
+    fn from(over: OverQuota) -> Self {
+        Self::OverQuota(over)
+    }
 }
 
 impl From<sqlx::Error> for QueryError {
@@ -59,6 +78,7 @@ impl QueryError {
             Self::Database(error) => StoreError::Broken(DatabaseError { op, error }),
             Self::AlreadyDone => StoreError::AlreadyDone,
             Self::AttachmentGone(id) => StoreError::AttachmentGone(id),
+            Self::OverQuota(over) => StoreError::OverQuota(over),
         }
     }
 }
@@ -101,10 +121,34 @@ pub(super) fn is_sqlite_busy(error: &sqlx::Error) -> bool {
     sqlite_code(error) == Some(SQLITE_BUSY)
 }
 
+/// True if the disk of the database is full.
+fn is_disk_full(error: &sqlx::Error) -> bool {
+    let postgres =
+        || matches!(error, sqlx::Error::Database(e) if e.code().as_deref() == Some(POSTGRES_DISK_FULL));
+    sqlite_code(error) == Some(SQLITE_FULL) || postgres()
+}
+
 /// SQLite's primary result code. The upper bits of an extended code only refine it.
 fn sqlite_code(error: &sqlx::Error) -> Option<i32> {
     let sqlx::Error::Database(error) = error else { return None };
     error.try_downcast_ref::<SqliteError>()?;
     let code: i32 = error.code()?.parse().ok()?;
     Some(code & 0xff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sqlx::{Connection as _, SqliteConnection};
+
+    #[tokio::test]
+    async fn a_full_disk_is_named_and_may_pass() {
+        let mut conn = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+        sqlx::raw_sql("CREATE TABLE t (x BLOB); PRAGMA max_page_count = 3").execute(&mut conn).await.unwrap();
+        let error =
+            sqlx::query("INSERT INTO t VALUES (zeroblob(1000000))").execute(&mut conn).await.unwrap_err();
+        let error = QueryError::from(error).in_verb("file");
+        assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+        assert!(error.to_string().starts_with("file: the disk is full: "), "{error}");
+    }
 }

@@ -2,25 +2,31 @@
 //!
 //! Its methods are called verbs, and the table at the end of this file lists them. Each one is written once in `queries/`,
 //! as a function over `&mut Conn`, and compiled for both databases. A `read` verb takes any connection; a `write` verb is
-//! one transaction.
+//! one transaction; an `add_files` verb is a `write` verb that also gets the quota, which it checks in its transaction; an
+//! `erase` verb is a `write` verb after which SQLite's files do not hold the removed content any more; a `rewrite` verb is both.
 
+mod erasure;
 mod error;
 mod pool;
 #[allow(clippy::duplicate_mod)]
 mod postgres;
+mod quota;
 mod records;
 #[doc(hidden)]
 pub mod schema;
+mod spending;
 #[allow(clippy::duplicate_mod)]
 mod sqlite;
 
 pub use error::{DatabaseError, StoreError};
 pub use pool::Store;
+pub use quota::*;
 pub use records::*;
+pub use spending::*;
 
 use crate::domain::{
     Attachment, AttachmentId, Conversation, InterfaceType, Message, MessageId, NewMessage, PlannedSend,
-    Recipe, Session, SessionId, TokenId, Turn, TurnId, UserId,
+    ReservationId, Session, SessionId, TokenId, Turn, TurnId, UserId,
 };
 use chrono::{DateTime, NaiveDate, Utc};
 use error::QueryError;
@@ -43,7 +49,26 @@ macro_rules! verbs {
             Pool::Postgres(pool) => postgres::$module::$verb(&mut *pool.acquire().await?, $($arg),*).await,
         }
     };
+    (@erase $store:ident, $module:ident, $verb:ident($($arg:ident),*)) => {
+        verbs!(@truncate $store, verbs!(@write $store, $module, $verb($($arg),*)))
+    };
+    (@rewrite $store:ident, $module:ident, $verb:ident($($arg:ident),*)) => {
+        verbs!(@truncate $store, verbs!(@add_files $store, $module, $verb($($arg),*)))
+    };
+    (@truncate $store:ident, $run:expr) => {{
+        let out: Result<_, QueryError> = async { $run }.await;
+        if out.is_ok() {
+            $store.truncate_wal().await;
+        }
+        out
+    }};
     (@write $store:ident, $module:ident, $verb:ident($($arg:ident),*)) => {
+        verbs!(@transaction $store, $module, $verb, $($arg),*)
+    };
+    (@add_files $store:ident, $module:ident, $verb:ident($($arg:ident),*)) => {
+        verbs!(@transaction $store, $module, $verb, &$store.quota, $($arg),*)
+    };
+    (@transaction $store:ident, $module:ident, $verb:ident, $($arg:expr),*) => {
         match &*$store.pool {
             Pool::Sqlite { write, .. } => {
                 let mut transaction = write.begin_with("BEGIN IMMEDIATE").await?;
@@ -63,7 +88,7 @@ macro_rules! verbs {
 
 verbs! {
     history {
-        write add_message(message: &NewMessage, new_files: &[Attachment]) -> MessageId;
+        add_files add_message(message: &NewMessage, new_files: &[Attachment]) -> MessageId;
         read message(id: MessageId) -> Option<Message>;
         read find_message(conversation: &Conversation, shown_id: &str) -> Option<FoundMessage>;
         read recent_messages(session: SessionId, before: MessageId, since: DateTime<Utc>, limit: i64) -> Vec<Message>;
@@ -73,9 +98,12 @@ verbs! {
         read inputs_of_turn(turn: TurnId) -> Vec<Message>;
         read messages_of_album(conversation: &Conversation, album: &str) -> Vec<Message>;
         read messages_of_session(session: SessionId, before: Option<MessageId>, limit: Option<i64>, detail: Detail) -> Vec<Message>;
+        read history_span(session: SessionId, before: Option<MessageId>, limit: Option<i64>, detail: Detail) -> Option<HistorySpan>;
+        read history_page(session: SessionId, after: MessageId, last: MessageId, detail: Detail) -> Vec<Message>;
+        read question_and_answer(session: SessionId, last: MessageId) -> (Option<Message>, Option<Message>);
         read messages_after(session: SessionId, after: MessageId, limit: i64) -> Vec<Message>;
         read last_message_id(session: SessionId) -> Option<MessageId>;
-        write edit_message(conversation: &Conversation, shown_id: &str, content: &str) -> bool;
+        erase edit_message(conversation: &Conversation, shown_id: &str, content: &str) -> bool;
     }
     attachments {
         read attachment(conversation: &Conversation, id: AttachmentId) -> Option<Attachment>;
@@ -83,18 +111,18 @@ verbs! {
         read carrying_messages(session: SessionId, ids: &[AttachmentId]) -> Vec<(AttachmentId, MessageId)>;
         read attachment_of_any_conversation(id: AttachmentId) -> Option<Attachment>;
         read children_of_attachment(parent: &Attachment) -> Vec<Attachment>;
-        write set_provenance(id: AttachmentId, parents: &[AttachmentId], recipe: Option<&Recipe>) -> ();
-        write store_rendered_attachment(rendered: &Attachment) -> bool;
-        write add_attachment(attachment: &Attachment) -> ();
+        add_files store_rendered_attachment(rendered: &Attachment) -> bool;
+        add_files add_attachment(attachment: &Attachment) -> ();
         read interface_message_id(message: MessageId, attachment: Option<AttachmentId>) -> Option<String>;
         read recent_attachments(conversation: &Conversation, since: DateTime<Utc>, limit: i64) -> Vec<Attachment>;
-        read conversation_bytes(conversation: &Conversation) -> i64;
+        read stored_bytes(conversation: &Conversation, user: &UserId) -> StoredBytes;
+        read stored_objects(from: &str, to: &str) -> Vec<(AttachmentId, String)>;
     }
     sessions {
         write start_session(conversation: &Conversation, user: &UserId) -> SessionId;
         read session(id: SessionId) -> Option<Session>;
         write create_web_session(user: &UserId, title: Option<&str>) -> Session;
-        write rename_session(id: SessionId, title: &str) -> bool;
+        erase rename_session(id: SessionId, title: &str) -> bool;
         write replace_title(id: SessionId, from: Option<&str>, to: &str) -> bool;
     }
     session_list {
@@ -122,18 +150,20 @@ verbs! {
         write revoke_api_token(user: &UserId, token_id: TokenId) -> bool;
     }
     deletion {
-        write delete_session(id: SessionId) -> Option<DeletedSession>;
-        write delete_attachment(id: AttachmentId) -> bool;
+        erase delete_session(id: SessionId) -> Option<DeletedSession>;
+        erase delete_attachment(id: AttachmentId) -> bool;
         read objects_to_delete(limit: i64) -> Vec<ObjectToDelete>;
-        write delete_unused_uploads(before: DateTime<Utc>) -> u64;
+        erase delete_unused_uploads(before: DateTime<Utc>) -> u64;
+        read conversations_with_files_before(before: DateTime<Utc>) -> Vec<Conversation>;
+        erase expire_files(conversation: &Conversation, before: DateTime<Utc>, rewrite: &RewriteMessage<'_>) -> u64;
         read object_in_use(object_key: &str) -> bool;
         write unlist_objects(ids: &[AttachmentId]) -> ();
     }
     annotations {
-        write annotate_message(annotation: &MessageAnnotation) -> ChangeOutcome;
+        erase annotate_message(annotation: &MessageAnnotation) -> ChangeOutcome;
     }
     replacement {
-        write replace_history(new: &Replacement) -> ChangeOutcome;
+        rewrite replace_history(new: &Replacement) -> ChangeOutcome;
         read turns_of_other_sessions(session: SessionId, turns: &[TurnId]) -> Vec<TurnId>;
         read turns_of_session(session: SessionId) -> Vec<TurnId>;
     }
@@ -151,13 +181,13 @@ verbs! {
         write skip_update(inbox_id: i64, note: &str) -> ();
         read waiting_groups() -> Vec<WaitingGroup>;
         read waiting_updates(conversation_id: &str, sender_id: &str) -> Vec<InboxRow>;
-        write prune_inbox(before: DateTime<Utc>) -> u64;
+        erase prune_inbox(before: DateTime<Utc>) -> u64;
     }
     filing {
-        write file(filing: &Filing) -> Filed;
+        add_files file(filing: &Filing) -> Filed;
     }
     turns {
-        write claim_turn() -> Option<Turn>;
+        write claim_turn(max_per_person: i64) -> Option<Turn>;
         read turn(id: TurnId) -> Option<Turn>;
         write finish_turn(finish: &FinishedTurn<'_>) -> MessageId;
         write cancel_turns(conversation: &Conversation) -> Vec<TurnId>;
@@ -182,8 +212,14 @@ verbs! {
     usage {
         write add_usage(request: &RequestUsage) -> ();
         read costs_of_day(on: NaiveDate, spender: &Spender) -> DayCosts;
-        read usage_of_user(interface: InterfaceType, user: &UserId, since: NaiveDate) -> Vec<ModelUsage>;
+        read usage_of_user(user: &UserId, since: NaiveDate) -> Vec<ModelUsage>;
         read usage_of_conversation(conversation: &Conversation, since: NaiveDate) -> Vec<ModelUsage>;
+    }
+    budgets {
+        write reserve_budget(reservation: &BudgetReservation, caps: &DayCaps) -> ReserveOutcome;
+        write release_reservation(id: ReservationId) -> ();
+        write charge_reservation(id: ReservationId) -> ();
+        write charge_expired_reservations(now: DateTime<Utc>) -> u64;
     }
     drafts {
         write start_draft(turn: TurnId, send: &PlannedSend, reply_to: Option<&str>) -> Option<i64>;

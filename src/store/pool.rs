@@ -1,6 +1,8 @@
 //! Opens a database by its URL, migrates it and holds its connection pools.
 
 use super::{
+    Quota,
+    erasure::{WalEraser, vacuum_once},
     error::{QueryError, StoreError, is_sqlite_busy},
     schema,
 };
@@ -27,6 +29,7 @@ pub(super) enum Pool {
     Sqlite {
         write: SqlitePool,
         read: SqlitePool,
+        eraser: WalEraser,
     },
     Postgres(PgPool),
 }
@@ -35,6 +38,7 @@ pub(super) enum Pool {
 #[derive(Clone)]
 pub struct Store {
     pub(super) pool: std::sync::Arc<Pool>,
+    pub(super) quota: Quota,
 }
 
 impl Store {
@@ -49,7 +53,12 @@ impl Store {
                 )));
             }
         };
-        Ok(Self { pool: pool.into() })
+        Ok(Self { pool: pool.into(), quota: Quota::default() })
+    }
+
+    /// The same database with limits on the files that are added from now on.
+    pub fn with_quota(self, quota: Quota) -> Self {
+        Self { quota, ..self }
     }
 
     pub fn kind(&self) -> &'static str {
@@ -62,7 +71,7 @@ impl Store {
     /// The value of a SQLite pragma on the write connection and on a read connection.
     #[doc(hidden)]
     pub async fn sqlite_pragma(&self, name: &str) -> Result<Option<[String; 2]>, StoreError> {
-        let Pool::Sqlite { write, read } = &*self.pool else {
+        let Pool::Sqlite { write, read, .. } = &*self.pool else {
             return Ok(None);
         };
         let sql = format!("SELECT CAST({name} AS TEXT) AS value FROM pragma_{name}");
@@ -73,9 +82,17 @@ impl Store {
         values.map(Some).map_err(|error: QueryError| error.in_verb("sqlite_pragma"))
     }
 
+    /// Empties SQLite's write-ahead log, which holds what was deleted. `erase` verbs do this; upkeep repeats it.
+    pub async fn truncate_wal(&self) {
+        if let Pool::Sqlite { eraser, .. } = &*self.pool {
+            eraser.truncate().await;
+        }
+    }
+
     pub async fn close(&self) {
         match &*self.pool {
-            Pool::Sqlite { write, read } => {
+            Pool::Sqlite { write, read, eraser } => {
+                eraser.close().await;
                 read.close().await;
                 write.close().await;
             }
@@ -101,6 +118,9 @@ async fn open_sqlite(url: &str) -> Result<Pool, StoreError> {
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .busy_timeout(SQLITE_BUSY_TIMEOUT)
+        // Deleted content is overwritten with zeros, and temporary tables never reach the disk.
+        .pragma("secure_delete", "ON")
+        .pragma("temp_store", "MEMORY")
         .pragma("cache_size", "-4096");
     if let Some(folder) = options.get_filename().parent() {
         std::fs::create_dir_all(folder).map_err(|e| {
@@ -114,6 +134,8 @@ async fn open_sqlite(url: &str) -> Result<Pool, StoreError> {
     let mut transaction = first.begin_with("BEGIN IMMEDIATE").await.map_err(open_error)?;
     schema::sqlite().run(&mut *transaction).await.map_err(schema_error)?;
     transaction.commit().await.map_err(open_error)?;
+    vacuum_once(&mut first).await;
+    let eraser = WalEraser::new(&options);
     let write = SqlitePoolOptions::new()
         .max_connections(1)
         .idle_timeout(None)
@@ -127,7 +149,7 @@ async fn open_sqlite(url: &str) -> Result<Pool, StoreError> {
         .max_connections(4)
         .test_before_acquire(false)
         .connect_lazy_with(options.optimize_on_close(true, 400));
-    Ok(Pool::Sqlite { write, read })
+    Ok(Pool::Sqlite { write, read, eraser })
 }
 
 /// Opens a connection, which switches a new file to WAL. SQLite does not apply the busy timeout to that switch: it upgrades

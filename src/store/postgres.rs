@@ -30,6 +30,8 @@ pub async fn lock_name(conn: &mut Conn, name: &str) -> Result<(), super::QueryEr
 pub mod annotations;
 #[path = "queries/attachments.rs"]
 pub mod attachments;
+#[path = "queries/budgets.rs"]
+pub mod budgets;
 #[path = "queries/deletion.rs"]
 pub mod deletion;
 #[path = "queries/drafts.rs"]

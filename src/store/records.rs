@@ -4,7 +4,7 @@ use crate::domain::{
     Attachment, AttachmentId, Conversation, Message, MessageId, NewMessage, PlannedSend, Reference, ReplyTo,
     Role, SendKind, Session, SessionId, TokenId, Turn, TurnId, TurnState, UserId,
 };
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 /// The message that an id of an interface belongs to.
@@ -249,61 +249,6 @@ text_enum! {
     }
 }
 
-/// Who and what a request to a model is counted for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spender {
-    pub conversation: Conversation,
-    pub user_id: UserId,
-    pub agent_id: String,
-}
-
-impl Spender {
-    /// `agent_id` is the agent that runs the turn, which may differ from the one it was filed for.
-    pub fn of_turn(turn: &Turn, agent_id: &str) -> Self {
-        Self {
-            conversation: turn.conversation.clone(),
-            user_id: turn.user_id.clone(),
-            agent_id: agent_id.to_owned(),
-        }
-    }
-}
-
-/// The usage of one request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestUsage {
-    /// In UTC.
-    pub day: NaiveDate,
-    pub spender: Spender,
-    pub provider: String,
-    pub model: String,
-    pub input_tokens: i64,
-    pub output_tokens: i64,
-    /// In millionths of a dollar; none if the price is unknown.
-    pub cost_micros: Option<i64>,
-}
-
-/// The cost of a day so far, in millionths of a dollar.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct DayCosts {
-    pub by_user: i64,
-    pub by_chat: i64,
-    /// Of all people.
-    pub by_agent: i64,
-}
-
-/// The usage of one model on one day.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelUsage {
-    pub day: NaiveDate,
-    pub model: String,
-    pub requests: i64,
-    pub input_tokens: i64,
-    pub output_tokens: i64,
-    pub cost_micros: i64,
-    /// Requests that are not in the cost because their price is unknown.
-    pub unpriced: i64,
-}
-
 /// Which sessions to list. The default is all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionFilter {
@@ -356,6 +301,9 @@ pub struct DeletedSession {
     pub turns: Vec<TurnId>,
 }
 
+/// The content of a message after a file of it was deleted.
+pub type RewriteMessage<'a> = dyn Fn(&Attachment, &str) -> String + Sync + 'a;
+
 /// A blob of a deleted attachment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectToDelete {
@@ -394,6 +342,14 @@ pub struct Replacement {
     /// New attachments. Their blobs are stored already.
     pub files: Vec<Attachment>,
     pub rows: Vec<ReplacementRow>,
+}
+
+/// A part of a history: its first and last message, and how many there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HistorySpan {
+    pub first: MessageId,
+    pub last: MessageId,
+    pub count: i64,
 }
 
 /// One row of a new history.

@@ -19,6 +19,9 @@ const SQLITE: Migrations = &[
     (4, "web", include_str!("../../migrations/sqlite/0004_web.sql")),
     (5, "user_name", include_str!("../../migrations/sqlite/0005_user_name.sql")),
     (6, "token_expiry", include_str!("../../migrations/sqlite/0006_token_expiry.sql")),
+    (7, "budget_reservations", include_str!("../../migrations/sqlite/0007_budget_reservations.sql")),
+    (8, "attachment_owner", include_str!("../../migrations/sqlite/0008_attachment_owner.sql")),
+    (9, "empty_handled_updates", include_str!("../../migrations/sqlite/0009_empty_handled_updates.sql")),
 ];
 const POSTGRES: Migrations = &[
     (1, "core", include_str!("../../migrations/postgres/0001_core.sql")),
@@ -27,6 +30,9 @@ const POSTGRES: Migrations = &[
     (4, "web", include_str!("../../migrations/postgres/0004_web.sql")),
     (5, "user_name", include_str!("../../migrations/postgres/0005_user_name.sql")),
     (6, "token_expiry", include_str!("../../migrations/postgres/0006_token_expiry.sql")),
+    (7, "budget_reservations", include_str!("../../migrations/postgres/0007_budget_reservations.sql")),
+    (8, "attachment_owner", include_str!("../../migrations/postgres/0008_attachment_owner.sql")),
+    (9, "empty_handled_updates", include_str!("../../migrations/postgres/0009_empty_handled_updates.sql")),
 ];
 
 pub(super) fn sqlite() -> Migrator {

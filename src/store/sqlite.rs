@@ -25,6 +25,8 @@ pub async fn lock_name(_: &mut Conn, _: &str) -> Result<(), super::QueryError> {
 pub mod annotations;
 #[path = "queries/attachments.rs"]
 pub mod attachments;
+#[path = "queries/budgets.rs"]
+pub mod budgets;
 #[path = "queries/deletion.rs"]
 pub mod deletion;
 #[path = "queries/drafts.rs"]

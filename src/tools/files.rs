@@ -8,7 +8,7 @@ use super::{
 use crate::{
     attachments::{AttachmentError, format_age, format_size},
     domain::{Attachment, AttachmentSource},
-    providers::ToolSpec,
+    providers::{ToolSpec, fence},
 };
 use chrono::{DateTime, Utc};
 use futures::{FutureExt as _, future::BoxFuture};
@@ -18,6 +18,8 @@ use serde_json::{Value, json};
 const DEFAULT_LISTED: u32 = 20;
 const MAX_LISTED: u32 = 50;
 const MAX_RECIPE_CHARS: usize = 600;
+/// And longer descriptions.
+const MAX_DESCRIPTION_CHARS: usize = 600;
 
 pub(super) fn tools() -> Vec<Box<dyn Tool>> {
     vec![Box::new(AttachToResponse), Box::new(ListAttachments), Box::new(GetAttachmentInfo)]
@@ -210,7 +212,11 @@ fn describe(file: &Attachment, parents: &[Attachment], now: DateTime<Utc>) -> St
         (AttachmentSource::Tool, Some(recipe)) => format!("came from: {}", recipe.tool),
         (AttachmentSource::Tool, None) => "came from: a tool".to_owned(),
     });
-    lines.extend(file.description.as_ref().map(|text| format!("description: {text}")));
+    lines.extend(file.description.as_ref().map(|text| {
+        // A description may come from an import.
+        let text = wording::shortened(text, MAX_DESCRIPTION_CHARS);
+        format!("description: {}", fence::fenced_inline(&text))
+    }));
     for id in &file.parents {
         let parent = parents.iter().find(|parent| parent.attachment_id == *id);
         let name = parent.map_or("deleted since", |parent| parent.filename.as_str());

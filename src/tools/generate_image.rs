@@ -2,7 +2,7 @@
 //! Their recipe gives another picture each time, so each is stored at once. `providers::image_generation` sends the requests.
 
 use super::{
-    Output, Tool, ToolContext, ToolError, ToolResult,
+    Output, PaidRequest, Tool, ToolContext, ToolError, ToolResult,
     arguments::{self, bad_argument, id_list, object},
     edits::derived_name,
     outcome::{Failure, gather},
@@ -111,6 +111,11 @@ impl Tool for GenerateImage {
         Some(TOOL_TIMEOUT)
     }
 
+    fn paid_request(&self, arguments: &Value) -> Option<PaidRequest<'_>> {
+        let count = arguments["count"].as_f64().unwrap_or(1.0) as u64;
+        Some(PaidRequest { model: self.0.model(), pictures: count.clamp(1, MAX_IMAGES_PER_CALL) })
+    }
+
     fn run<'a>(
         &'a self,
         context: &'a ToolContext,
@@ -210,6 +215,11 @@ impl Tool for TransformImage {
 
     fn timeout(&self) -> Option<Duration> {
         Some(TOOL_TIMEOUT)
+    }
+
+    fn paid_request(&self, arguments: &Value) -> Option<PaidRequest<'_>> {
+        let count = arguments["images"].as_array().map_or(1, Vec::len) as u64;
+        Some(PaidRequest { model: self.0.model(), pictures: count.max(1) })
     }
 
     fn run<'a>(
@@ -372,7 +382,7 @@ fn pixels(file: &Attachment) -> u64 {
 
 /// Checks the quota before anything is paid for.
 async fn check_room(context: &ToolContext) -> Result<(), ToolError> {
-    Ok(context.renderer.attachments.check_limits(context.scope.conversation(), "the new image", 1).await?)
+    Ok(context.renderer.attachments.check_limits(&context.scope, "the new image", 1, 0).await?)
 }
 
 /// Decodes what a service sent and returns its extension.

@@ -146,6 +146,18 @@ impl ToolError {
         matches!(self, Self::Attachment(error) if error.is_transient())
     }
 
+    /// The error for the log, which holds no file names and no words of people.
+    pub fn log_text(&self) -> String {
+        match self {
+            Self::Attachment(error) => error.log_text(),
+            Self::BadArgument(_) | Self::Imaging(imaging::ImagingError::BadArgument(_)) => {
+                "bad arguments".to_owned()
+            }
+            Self::Imaging(error) => error.to_string(),
+            Self::Failed(_) => "the tool failed".to_owned(),
+        }
+    }
+
     /// What the model reads. Internal details go to the log instead.
     pub fn describe(&self) -> String {
         match self {
@@ -170,10 +182,21 @@ fn with_full_stop(text: &str) -> String {
     if text.ends_with(['.', '?', '!']) { text.to_owned() } else { format!("{text}.") }
 }
 
+/// Pictures that a call asks a service to make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PaidRequest<'a> {
+    pub model: &'a str,
+    pub pictures: u64,
+}
+
 pub trait Tool: Send + Sync {
     fn spec(&self) -> ToolSpec;
     /// The time-out of a call, for a tool that takes longer than most.
     fn timeout(&self) -> Option<Duration> {
+        None
+    }
+    /// What a call asks of a service that costs money. None for a tool that runs here.
+    fn paid_request(&self, _arguments: &Value) -> Option<PaidRequest<'_>> {
         None
     }
     fn run<'a>(

@@ -2,8 +2,8 @@
 //! time-out or a panic.
 
 use super::{
-    Output, Tool, ToolContext, ToolError, ToolResult, UsageLog, combine, edit_history, edits, files,
-    generate_image, image_info, look_at_image, progress, read_text, wording,
+    Output, PaidRequest, Tool, ToolContext, ToolError, ToolResult, UsageLog, combine, edit_history, edits,
+    files, generate_image, image_info, look_at_image, progress, read_text, wording,
 };
 use crate::{
     domain::ToolCall,
@@ -27,6 +27,13 @@ pub struct Called {
     pub failed: bool,
     /// What services charged, whether or not the call succeeded.
     pub usage: Vec<Usage>,
+}
+
+impl Called {
+    /// The result of a call that was not made.
+    pub fn refused(reason: &dyn std::fmt::Display) -> Self {
+        Self { text: format!("Error: {reason}."), outputs: Vec::new(), failed: true, usage: Vec::new() }
+    }
 }
 
 impl Registry {
@@ -64,6 +71,12 @@ impl Registry {
 
     pub fn names(&self) -> Vec<&'static str> {
         self.tools.iter().map(|tool| tool.spec().name).collect()
+    }
+
+    /// What a call asks of a service that costs money, if it does.
+    pub fn paid_request(&self, call: &ToolCall) -> Option<PaidRequest<'_>> {
+        let arguments = parse(&call.arguments).ok()?;
+        self.find(&call.name).ok()?.paid_request(&arguments)
     }
 
     /// One line for the person who waits, about the calls of one step: "cropping 3 photos and turning the photo…".

@@ -273,3 +273,22 @@ fn attachments_json(ids: &[AttachmentId], files: &[domain::Attachment]) -> Vec<A
     let found = ids.iter().filter_map(|id| files.iter().find(|file| file.attachment_id == *id));
     found.map(AttachmentJson::from).collect()
 }
+
+/// Splits a serialised object around the items of an empty list.
+pub fn split_at_list<'a>(object: &'a str, field: &str) -> (&'a str, &'a str) {
+    // Quotes within texts are escaped, so this only matches the field itself.
+    let list = format!("\"{field}\":[]");
+    let middle = object.find(&list).map_or(object.len(), |at| at + list.len() - 1);
+    object.split_at(middle)
+}
+
+/// Appends an item of a list, on a line of its own.
+pub fn push_item(
+    out: &mut Vec<u8>,
+    list_begun: &mut bool,
+    item: &impl Serialize,
+) -> Result<(), serde_json::Error> {
+    out.extend_from_slice(if *list_begun { b",\n" } else { b"\n" });
+    *list_begun = true;
+    serde_json::to_writer(out, item)
+}

@@ -4,3 +4,4 @@
 pub mod export;
 pub mod import;
 pub mod json;
+pub mod pages;

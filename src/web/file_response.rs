@@ -6,7 +6,6 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use bytes::Bytes;
 use std::ops::Range;
 
 /// Types that a browser may show inline. Not SVG: it may hold a script.
@@ -59,13 +58,13 @@ impl FileContent<'_> {
         }
     }
 
-    /// The response with these bytes, which must be those of the range.
-    pub fn respond(&self, range: &RequestedRange, bytes: Bytes, disposition: Disposition) -> Response {
+    /// The response with this body, which must be that of the range.
+    pub fn respond(&self, range: &RequestedRange, body: Body, disposition: Disposition) -> Response {
         let mut response = match range {
             RequestedRange::NotModified => StatusCode::NOT_MODIFIED.into_response(),
             RequestedRange::Unsatisfiable => StatusCode::RANGE_NOT_SATISFIABLE.into_response(),
-            RequestedRange::All => Body::from(bytes).into_response(),
-            RequestedRange::Part(_) => (StatusCode::PARTIAL_CONTENT, Body::from(bytes)).into_response(),
+            RequestedRange::All => body.into_response(),
+            RequestedRange::Part(_) => (StatusCode::PARTIAL_CONTENT, body).into_response(),
         };
         let headers = response.headers_mut();
         let mut put = |name, value: String| {
@@ -73,6 +72,12 @@ impl FileContent<'_> {
                 headers.insert(name, value);
             }
         };
+        // A streamed body does not know its length.
+        match range {
+            RequestedRange::All => put(header::CONTENT_LENGTH, self.size.to_string()),
+            RequestedRange::Part(part) => put(header::CONTENT_LENGTH, (part.end - part.start).to_string()),
+            RequestedRange::NotModified | RequestedRange::Unsatisfiable => {}
+        }
         put(header::ETAG, self.etag.clone());
         put(header::CACHE_CONTROL, "private, max-age=31536000, immutable".into());
         put(header::ACCEPT_RANGES, "bytes".into());

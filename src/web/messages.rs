@@ -22,6 +22,12 @@ pub const BEHIND_A_PROXY: &str = "This came through a proxy, but nobody has to l
      would see everything. Set web.auth to required, and web.public_url to the address of the proxy.";
 pub const TOO_MANY_STREAMS: &str =
     "You are watching as many conversations as one can at a time. Close one that you do not need.";
+pub const NOT_YOUR_MESSAGE: &str = "This message is somebody else's. In a group, only the person who wrote it or asked for it, or an admin, changes it.";
+pub const NOT_YOUR_FILE: &str = "This file is somebody else's. In a group, only the person who sent it or asked for it, or an admin, deletes it.";
+pub const ONLY_ADMINS_DELETE: &str =
+    "This conversation belongs to everybody in the group. Only an admin can delete it.";
+pub const ONLY_YOUR_WORDS: &str = "In a group you can change the words of your own messages. Only an admin adds, removes or \
+     changes others.";
 pub const TOO_SLOW: &str = "The request came too slowly. Please try again on a better connection.";
 pub const BROKEN: &str = "Something went wrong here. Please try again.";
 pub const NOT_THIS_MACHINE: &str = "Open this page as http://127.0.0.1 or http://localhost.";

@@ -15,6 +15,7 @@ mod messages;
 mod page;
 mod problem;
 mod request_log;
+mod run_to_end;
 mod server;
 mod slow_body;
 mod submit;

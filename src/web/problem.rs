@@ -69,6 +69,11 @@ impl Problem {
         }
     }
 
+    /// The person may see it, but not do this to it.
+    pub fn forbidden(detail: &'static str) -> Self {
+        Self::new(StatusCode::FORBIDDEN, detail)
+    }
+
     pub fn bad(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, detail)
     }
@@ -127,7 +132,10 @@ impl IntoResponse for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        Self::unavailable("database", &error)
+        match error {
+            StoreError::OverQuota(over) => AttachmentError::from(over).into(),
+            error => Self::unavailable("database", &error),
+        }
     }
 }
 
@@ -135,10 +143,14 @@ impl From<AttachmentError> for Problem {
     fn from(error: AttachmentError) -> Self {
         match error {
             AttachmentError::Unknown(_) => Self::not_found("attachment"),
-            AttachmentError::TooLarge { .. } | AttachmentError::ConversationFull { .. } => {
+            AttachmentError::TooLarge { .. }
+            | AttachmentError::ConversationFull { .. }
+            | AttachmentError::PersonFull { .. } => {
                 Self::new(StatusCode::PAYLOAD_TOO_LARGE, error.to_string())
             }
+            AttachmentError::DiskFull => Self::new(StatusCode::INSUFFICIENT_STORAGE, error.to_string()),
             AttachmentError::Empty { .. } => Self::invalid(error.to_string()),
+            AttachmentError::TooManyUploads => Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
             AttachmentError::Objects(_) | AttachmentError::Store(_) => Self::unavailable("files", &error),
         }
     }
@@ -184,7 +196,7 @@ documented_problems! {
     CommonProblems {
         "400" "The request cannot be read",
         "401" "Log in first, or send an API token",
-        "403" "Sent from another site, or under a name this server does not answer to",
+        "403" "Not yours to change, sent from another site, or under a name this server does not answer to",
         "404" "There is no such thing, or it is not yours to see",
         "405" "This address does not take this method",
         "408" "The request did not arrive in time",

@@ -1,27 +1,32 @@
 //! Stores a message that was posted over HTTP: one message with its files, a turn and, if the conversation belongs to
-//! another interface, an echo there. Used by the API and by the forms of the page.
+//! another interface, an echo there. Used by the API and by the forms of the page. Once the whole message has arrived, it
+//! is stored even if its sender hangs up; before that, nothing of it is kept.
 
-use super::{Site, problem::Problem};
+use super::{Site, problem::Problem, run_to_end::run_to_end};
 use crate::{
     access::{Scope, Viewer},
-    attachments::{NewFile, markers},
+    attachments::{NewFile, StagedFile, markers},
     domain::{
         Answer, Attachment, AttachmentId, InterfaceType, Message, MessageId, ReplyTo, Role, Session, TurnId,
     },
     store::{Echo, FiledFile, FiledMessage, Filing, StoreError, WantsTurn},
 };
+use std::sync::Arc;
 use tracing::warn;
 
 /// Longer texts are refused.
-const MAX_TEXT_CHARS: usize = 20_000;
+pub const MAX_TEXT_CHARS: usize = 20_000;
 /// Files per message.
-const MAX_FILES_PER_MESSAGE: usize = 20;
+pub const MAX_FILES_PER_MESSAGE: usize = 20;
 
 /// A message as it was sent.
 #[derive(Default)]
 pub struct PostedMessage {
     pub text: String,
-    pub new_files: Vec<NewFile>,
+    /// Stored, but without a row yet.
+    pub new_files: Vec<StagedFile>,
+    /// Why files were not stored, for the person who sent them.
+    pub refused_files: Vec<String>,
     /// Files that are stored already: uploaded before, or part of a conversation.
     pub known_files: Vec<AttachmentId>,
     pub reply_to: Option<MessageId>,
@@ -31,7 +36,11 @@ pub struct PostedMessage {
 
 impl PostedMessage {
     pub fn is_empty(&self) -> bool {
-        self.text.trim().is_empty() && self.new_files.is_empty() && self.known_files.is_empty()
+        self.text.trim().is_empty() && self.count_files() == 0
+    }
+
+    pub fn count_files(&self) -> usize {
+        self.new_files.len() + self.refused_files.len() + self.known_files.len()
     }
 }
 
@@ -40,8 +49,18 @@ pub struct SubmittedMessage {
     pub turn: TurnId,
 }
 
-/// Checks and stores the message, and starts its turn.
+/// Checks and stores the message, and starts its turn. Runs to its end even if the caller is dropped.
 pub async fn submit(
+    site: &Arc<Site>,
+    viewer: &Viewer,
+    (session, scope): (&Session, &Scope),
+    incoming: PostedMessage,
+) -> Result<SubmittedMessage, Problem> {
+    let (site, viewer, session, scope) = (site.clone(), viewer.clone(), session.clone(), scope.clone());
+    run_to_end(async move { store_message(&site, &viewer, (&session, &scope), incoming).await }).await
+}
+
+async fn store_message(
     site: &Site,
     viewer: &Viewer,
     (session, scope): (&Session, &Scope),
@@ -50,8 +69,8 @@ pub async fn submit(
     if incoming.text.chars().count() > MAX_TEXT_CHARS {
         return Err(Problem::invalid(format!("content must have at most {MAX_TEXT_CHARS} characters.")));
     }
-    if incoming.new_files.len() + incoming.known_files.len() > MAX_FILES_PER_MESSAGE {
-        return Err(Problem::invalid(format!("A message carries at most {MAX_FILES_PER_MESSAGE} files.")));
+    if incoming.count_files() > MAX_FILES_PER_MESSAGE {
+        return Err(too_many_files());
     }
     let root = find_reply_target(site, session, &incoming).await?;
     let reply = root.as_ref().map(|message| ReplyTo {
@@ -59,12 +78,12 @@ pub async fn submit(
         attachment: incoming.reply_attachment,
         quote: None,
     });
-    let mut files = MessageFiles::default();
+    let mut files = MessageFiles { notes: incoming.refused_files, ..MessageFiles::default() };
     for id in &incoming.known_files {
         files.add_known(site, viewer, scope, *id).await?;
     }
-    for file in incoming.new_files {
-        files.add_new(site, scope, file).await?;
+    for file in &incoming.new_files {
+        files.add_new(scope, file).await?;
     }
     if incoming.text.trim().is_empty() && files.is_empty() {
         return Err(Problem::invalid("Write something, or add a file."));
@@ -94,6 +113,7 @@ pub async fn submit(
         StoreError::AttachmentGone(id) => no_attachment(id),
         other => other.into(),
     })?;
+    incoming.new_files.into_iter().for_each(StagedFile::keep);
     site.turns.changed(scope.conversation());
     site.turns.wake();
     match (filed.messages.first(), filed.turn) {
@@ -179,18 +199,22 @@ impl MessageFiles {
         Ok(())
     }
 
-    /// Stores a new file. A file that is refused becomes a note; the message and its other files are stored anyway.
-    async fn add_new(&mut self, site: &Site, scope: &Scope, file: NewFile) -> Result<(), Problem> {
-        match site.attachments.store_file(scope, file).await {
-            Ok(kept) => self.new.push(kept),
+    /// Adds a new file. A file that is refused becomes a note; the message and its other files are stored anyway.
+    async fn add_new(&mut self, scope: &Scope, file: &StagedFile) -> Result<(), Problem> {
+        match file.attach(scope).await {
+            Ok(attached) => self.new.push(attached),
             Err(error) if error.is_transient() => return Err(error.into()),
             Err(reason) => {
-                warn!(%reason, op = "store_upload", conversation = %scope.conversation(), "upload refused");
+                warn!(reason = reason.log_text(), op = "store_upload", conversation = %scope.conversation(), "upload refused");
                 self.notes.push(reason.to_string());
             }
         }
         Ok(())
     }
+}
+
+pub fn too_many_files() -> Problem {
+    Problem::invalid(format!("A message carries at most {MAX_FILES_PER_MESSAGE} files."))
 }
 
 fn no_attachment(id: AttachmentId) -> Problem {

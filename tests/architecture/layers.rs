@@ -21,6 +21,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("transfer", &["rendering", "attachments", "access", "retry", "store", "domain"]),
     ("telegram", INTERFACE),
     ("web", INTERFACE),
+    ("private_files", &["config"]),
     ("app", EVERYTHING),
     ("cli", EVERYTHING),
 ];

@@ -24,14 +24,21 @@ mod conversations;
 mod documents;
 // Kills, outages and lost answers: nothing is lost or repeated.
 mod durability;
+// Mutated archives. Pictures, updates and vendor streams are fuzzed in unit tests.
+mod fuzz;
 // The page over HTTP, without a browser.
 mod page;
+// Files can be read by the program's user alone.
+#[cfg(unix)]
+mod private_files;
 // No HTTP client follows a redirect.
 mod redirects;
 // schemathesis checks the API against its OpenAPI document.
 mod schema;
 // The scripted model behaves like the vendors' APIs.
 mod scripted_model;
+// Limits on stored files, old files, and files without a row.
+mod storage;
 // The store's promises, on SQLite and on PostgreSQL.
 mod store;
 // The Telegram world behaves like Telegram.

@@ -1,7 +1,7 @@
 //! Daily limits per person, chat and agent, and what is left of them.
 
 use super::Micros;
-use crate::store::{DayCosts, Spender};
+use crate::store::{DayCaps, DayCosts, Spender};
 use std::collections::HashMap;
 
 #[derive(Debug, Clone, Default)]
@@ -48,6 +48,14 @@ impl DailyLimits {
     /// Whether any limit applies to this agent.
     pub fn apply_to(&self, agent_id: &str) -> bool {
         self.per_user.is_some() || self.per_chat.is_some() || self.per_agent.contains_key(agent_id)
+    }
+
+    pub(super) fn caps(&self, agent_id: &str) -> DayCaps {
+        DayCaps {
+            by_user: self.per_user.map(|micros| micros.0),
+            by_chat: self.per_chat.map(|micros| micros.0),
+            by_agent: self.per_agent.get(agent_id).map(|micros| micros.0),
+        }
     }
 
     pub(super) fn left(&self, spender: &Spender, spent: DayCosts) -> Vec<BudgetLeft> {

@@ -1,20 +1,34 @@
-//! Budgets: the check before a request to a model, the ledger of what was spent, daily limits and prices. The sentences
-//! for people are in `agent::messages` and in the interfaces.
+//! Budgets: the reservation before a request to a model, the ledger of what was spent, daily limits and prices. The
+//! sentences for people are in `agent::messages` and in the interfaces.
+//!
+//! A request starts while something is left of every budget that applies, after what was spent and what running requests
+//! hold. So all requests together exceed a budget by less than one of them, however many start at once.
 
+mod estimate;
 mod limits;
 mod prices;
+mod reservation;
 
+pub use estimate::TokenEstimate;
 pub use limits::{BudgetExhausted, BudgetLeft, BudgetOwner, DailyLimits};
 pub use prices::{Price, Prices};
+pub use reservation::Reservation;
 
 use crate::{
+    domain::ReservationId,
     providers::Usage,
-    store::{RequestUsage, Spender, Store, StoreError},
+    store::{BudgetReservation, RequestUsage, ReserveOutcome, Spender, Store, StoreError},
 };
-use chrono::{NaiveDate, Utc};
+use chrono::{NaiveDate, TimeDelta, Utc};
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::{pin::pin, sync::Arc, time::Duration};
+use tokio::sync::Notify;
 use tracing::error;
+
+/// Longer than any request takes.
+const RESERVATION_LIFETIME: TimeDelta = TimeDelta::minutes(30);
+/// How often a request that waits for others looks again: they may run in another process.
+const SETTLED_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The provider without a model: it costs nothing.
 const OFFLINE: &str = "offline";
@@ -56,6 +70,8 @@ impl Micros {
 pub struct Budgets {
     store: Store,
     rules: Arc<BudgetRules>,
+    /// Notified when a request of this process no longer holds a part of a budget.
+    settled: Arc<Notify>,
 }
 
 /// The configured prices and limits.
@@ -79,7 +95,7 @@ pub enum Models {
 
 impl Budgets {
     pub fn new(store: Store, rules: BudgetRules) -> Self {
-        Self { store, rules: rules.into() }
+        Self { store, rules: rules.into(), settled: Arc::default() }
     }
 
     pub fn rules(&self) -> &BudgetRules {
@@ -91,17 +107,56 @@ impl Budgets {
         Utc::now().date_naive()
     }
 
-    /// Checks the budgets before a request to `provider`. Returns the first one that is exhausted, if any.
-    pub async fn check(
+    /// Reserves what a request to `model` may cost, or returns the budget that is exhausted. Waits while running requests
+    /// hold the rest of a budget: most of it is given back when they end.
+    pub async fn reserve(
         &self,
         spender: &Spender,
         provider: &str,
-    ) -> Result<Option<BudgetExhausted>, StoreError> {
-        if provider == OFFLINE || !self.rules.limits.apply_to(&spender.agent_id) {
-            return Ok(None);
+        model: &str,
+        tokens: TokenEstimate,
+    ) -> Result<Result<Reservation, BudgetExhausted>, StoreError> {
+        let limits = &self.rules.limits;
+        if provider == OFFLINE || !limits.apply_to(&spender.agent_id) {
+            return Ok(Ok(Reservation::unlimited()));
         }
-        let spent = self.store.costs_of_day(Self::today(), spender).await?;
-        Ok(self.rules.limits.exhausted(spender, spent))
+        let caps = limits.caps(&spender.agent_id);
+        let cost_micros = self.estimated_cost(model, tokens);
+        loop {
+            let mut settled = pin!(self.settled.notified());
+            settled.as_mut().enable();
+            let reservation = BudgetReservation {
+                reservation_id: ReservationId::new(),
+                day: Self::today(),
+                spender: spender.clone(),
+                provider: provider.to_owned(),
+                model: model.to_owned(),
+                cost_micros,
+                expires_at: Utc::now() + RESERVATION_LIFETIME,
+            };
+            match self.store.reserve_budget(&reservation, &caps).await? {
+                ReserveOutcome::Reserved => {
+                    return Ok(Ok(Reservation::new(self.clone(), reservation.reservation_id)));
+                }
+                ReserveOutcome::Full { spent } => {
+                    if let Some(exhausted) = limits.exhausted(spender, spent) {
+                        return Ok(Err(exhausted));
+                    }
+                }
+            }
+            let _ = tokio::time::timeout(SETTLED_POLL_INTERVAL, settled).await;
+        }
+    }
+
+    /// In millionths of a dollar; nothing for a model without a price, which no budget can stop.
+    fn estimated_cost(&self, model: &str, tokens: TokenEstimate) -> i64 {
+        let usage = Usage {
+            model: model.to_owned(),
+            input_tokens: Some(tokens.input),
+            output_tokens: Some(tokens.output),
+            ..Usage::default()
+        };
+        self.rules.prices.cost(&usage, model).map_or(0, |dollars| Micros::of_dollars(dollars).0)
     }
 
     /// What is left today of the budgets that apply to this person, chat and agent.

@@ -2,6 +2,9 @@
 
 pub mod anthropic;
 mod files;
+#[cfg(test)]
+#[path = "tests/fuzz.rs"]
+mod fuzz;
 pub mod gemini;
 pub mod openai;
 mod tool_calls;

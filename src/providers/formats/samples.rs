@@ -11,6 +11,7 @@ pub fn picture(number: u128) -> Attachment {
     Attachment {
         attachment_id: AttachmentId(uuid::Uuid::from_u128(number)),
         conversation: Conversation::telegram(1),
+        user_id: crate::domain::UserId("100".into()),
         source: AttachmentSource::User,
         mime_type: "image/jpeg".into(),
         filename: "image.jpg".into(),

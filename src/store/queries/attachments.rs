@@ -1,12 +1,12 @@
 //! Attachments: the rows about files. Their bytes are in the object store.
 
 use super::{
-    Conn, Db,
+    Conn, Db, lock_name,
     rows::{self, ATTACHMENT},
 };
 use crate::{
-    domain::{Attachment, AttachmentId, Conversation, MessageId, Recipe, SessionId},
-    store::QueryError,
+    domain::{Attachment, AttachmentId, Conversation, MessageId, SessionId, UserId},
+    store::{QueryError, Quota, StoredBytes},
 };
 use chrono::{DateTime, Utc};
 use sqlx::{AssertSqlSafe, QueryBuilder, Row as _, types::Json};
@@ -15,12 +15,34 @@ use std::collections::HashMap;
 /// Databases limit the number of values in one statement.
 const MAX_VALUES: usize = 10_000;
 
-pub async fn add_attachment(conn: &mut Conn, attachment: &Attachment) -> Result<(), QueryError> {
+/// Fails with `OverQuota` if the file exceeds a limit.
+async fn check_quota(
+    conn: &mut Conn,
+    quota: &Quota,
+    file: &Attachment,
+    added: StoredBytes,
+) -> Result<(), QueryError> {
+    if *quota == Quota::default() {
+        return Ok(());
+    }
+    // Two transactions must not add up the same files at the same moment.
+    lock_name(conn, &format!("files of conversation {}", file.conversation)).await?;
+    lock_name(conn, &format!("files of person {}", file.user_id)).await?;
+    let kept = stored_bytes(conn, &file.conversation, &file.user_id).await?;
+    Ok(quota.check(kept, added)?)
+}
+
+pub async fn add_attachment(
+    conn: &mut Conn,
+    quota: &Quota,
+    attachment: &Attachment,
+) -> Result<(), QueryError> {
     let a = attachment;
+    check_quota(conn, quota, a, StoredBytes::both(a.size.unsigned_abs())).await?;
     sqlx::query::<Db>(
         "INSERT INTO attachment_metadata (attachment_id, conversation_id, interface_type, source, sha256, mime_type, \
-         filename, description, size, width, height, object_key, created_at, parents, recipe) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+         filename, description, size, width, height, object_key, created_at, parents, recipe, user_id) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
     )
     .bind(a.attachment_id.to_string())
     .bind(&a.conversation.id)
@@ -37,6 +59,7 @@ pub async fn add_attachment(conn: &mut Conn, attachment: &Attachment) -> Result<
     .bind(a.created_at)
     .bind(Json(&a.parents))
     .bind(a.recipe().map(rows::json_without_nul).transpose()?)
+    .bind(&a.user_id.0)
     .execute(conn)
     .await?;
     Ok(())
@@ -44,7 +67,12 @@ pub async fn add_attachment(conn: &mut Conn, attachment: &Attachment) -> Result<
 
 /// Stores the blob that a recipe was rendered to, unless there is one already. False if the attachment was deleted
 /// meanwhile; then the blob is listed for deletion.
-pub async fn store_rendered_attachment(conn: &mut Conn, rendered: &Attachment) -> Result<bool, QueryError> {
+pub async fn store_rendered_attachment(
+    conn: &mut Conn,
+    quota: &Quota,
+    rendered: &Attachment,
+) -> Result<bool, QueryError> {
+    check_quota(conn, quota, rendered, StoredBytes::both(rendered.size.unsigned_abs())).await?;
     let (object_key, sha256) =
         (rendered.object_key().unwrap_or_default(), rendered.sha256().unwrap_or_default());
     let done = sqlx::query::<Db>(
@@ -75,22 +103,6 @@ pub async fn store_rendered_attachment(conn: &mut Conn, rendered: &Attachment) -
     Ok(listed.rows_affected() == 0)
 }
 
-/// Stores how a file was made. An import knows this only after all files have their new ids.
-pub async fn set_provenance(
-    conn: &mut Conn,
-    id: AttachmentId,
-    parents: &[AttachmentId],
-    recipe: Option<&Recipe>,
-) -> Result<(), QueryError> {
-    sqlx::query::<Db>("UPDATE attachment_metadata SET parents = $2, recipe = $3 WHERE attachment_id = $1")
-        .bind(id.to_string())
-        .bind(Json(parents))
-        .bind(recipe.map(rows::json_without_nul).transpose()?)
-        .execute(conn)
-        .await?;
-    Ok(())
-}
-
 /// The attachments that were made from this one, newest first.
 pub async fn children_of_attachment(
     conn: &mut Conn,
@@ -113,10 +125,15 @@ pub async fn children_of_attachment(
 /// Moves a file from one conversation to another. Fails with `AttachmentGone` if it is not in the first one.
 pub async fn move_attachment(
     conn: &mut Conn,
+    quota: &Quota,
     id: AttachmentId,
     from: &Conversation,
     to: &Conversation,
 ) -> Result<(), QueryError> {
+    let file = attachment(conn, from, id).await?.ok_or(QueryError::AttachmentGone(id))?;
+    let moved = Attachment { conversation: to.clone(), ..file };
+    let added = StoredBytes { conversation: moved.size.unsigned_abs(), person: 0 };
+    check_quota(conn, quota, &moved, added).await?;
     let done = sqlx::query::<Db>(
         "UPDATE attachment_metadata SET interface_type = $4, conversation_id = $5 \
          WHERE attachment_id = $1 AND interface_type = $2 AND conversation_id = $3",
@@ -272,17 +289,45 @@ pub async fn recent_attachments(
     Ok(rows::read_attachments(rows)?)
 }
 
-/// The total size of a conversation's files in bytes.
-pub async fn conversation_bytes(conn: &mut Conn, conversation: &Conversation) -> Result<i64, QueryError> {
+/// The size of the files of a conversation, and of a person in all conversations.
+pub async fn stored_bytes(
+    conn: &mut Conn,
+    conversation: &Conversation,
+    user: &UserId,
+) -> Result<StoredBytes, QueryError> {
     let row = sqlx::query::<Db>(
-        "SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) AS total FROM attachment_metadata \
-         WHERE interface_type = $1 AND conversation_id = $2",
+        "SELECT (SELECT CAST(COALESCE(SUM(f.size), 0) AS BIGINT) FROM attachment_metadata f \
+                 WHERE f.interface_type = $1 AND f.conversation_id = $2) AS conversation, \
+                (SELECT CAST(COALESCE(SUM(f.size), 0) AS BIGINT) FROM attachment_metadata f \
+                 WHERE f.user_id = $3) AS person",
     )
     .bind(conversation.interface.as_str())
     .bind(&conversation.id)
+    .bind(&user.0)
     .fetch_one(conn)
     .await?;
-    Ok(row.try_get("total")?)
+    let sum = |column| row.try_get::<i64, _>(column).map(i64::unsigned_abs);
+    Ok(StoredBytes { conversation: sum("conversation")?, person: sum("person")? })
+}
+
+/// The attachments whose object key is at least `from` and less than `to`, with their keys.
+pub async fn stored_objects(
+    conn: &mut Conn,
+    from: &str,
+    to: &str,
+) -> Result<Vec<(AttachmentId, String)>, QueryError> {
+    let rows = sqlx::query::<Db>(
+        "SELECT f.attachment_id, f.object_key FROM attachment_metadata f \
+         WHERE f.object_key >= $1 AND f.object_key < $2",
+    )
+    .bind(from)
+    .bind(to)
+    .fetch_all(conn)
+    .await?;
+    let read = |row| -> Result<_, sqlx::Error> {
+        Ok((rows::parse_column(row, "attachment_id")?, row.try_get("object_key")?))
+    };
+    Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
 }
 
 /// An attachment, whatever its conversation is. The caller must check that the person may see it.

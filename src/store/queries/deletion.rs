@@ -5,12 +5,12 @@ use super::{
     rows::{self, ATTACHMENT},
 };
 use crate::{
-    domain::{AttachmentId, Conversation, InterfaceType, SessionId, TurnId},
-    store::{DeletedSession, ObjectToDelete, QueryError},
+    domain::{Attachment, AttachmentId, Conversation, InterfaceType, SessionId, TurnId},
+    store::{DeletedSession, ObjectToDelete, QueryError, RewriteMessage},
 };
 use chrono::{DateTime, Utc};
 use sqlx::{QueryBuilder, Row as _};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Deletes a session with its messages, turns, sends and all files that no other session uses. None if there is no such
 /// session.
@@ -31,9 +31,9 @@ pub async fn delete_session(conn: &mut Conn, id: SessionId) -> Result<Option<Del
     for file in &files {
         delete_attachment(conn, *file).await?;
     }
-    // Handled updates stay for a while to recognise repeated deliveries; their content must go now.
+    // Handled updates stay for a while to recognise repeated deliveries; their content must go now. A note may quote it.
     sqlx::query::<Db>(
-        "UPDATE inbox SET raw = '' WHERE conversation_id = $1 AND state IN ('done', 'skipped')",
+        "UPDATE inbox SET raw = '', note = NULL WHERE conversation_id = $1 AND state IN ('done', 'skipped')",
     )
     .bind(&conversation.id)
     .execute(&mut *conn)
@@ -196,6 +196,80 @@ pub async fn delete_unused_uploads(conn: &mut Conn, before: DateTime<Utc>) -> Re
         delete_attachment(conn, rows::parse_column(row, "attachment_id")?).await?;
     }
     Ok(stale.len() as u64)
+}
+
+/// The conversations with files from before this time, without uploads that no message uses yet.
+pub async fn conversations_with_files_before(
+    conn: &mut Conn,
+    before: DateTime<Utc>,
+) -> Result<Vec<Conversation>, QueryError> {
+    let found = sqlx::query::<Db>(
+        "SELECT f.interface_type, f.conversation_id FROM attachment_metadata f WHERE f.created_at < $1 \
+         AND NOT (f.interface_type = 'web' AND f.conversation_id >= 'uploads-' AND f.conversation_id < 'uploads.')",
+    )
+    .bind(before)
+    .fetch_all(conn)
+    .await?;
+    let all: HashSet<Conversation> = found.iter().map(rows::read_conversation).collect::<Result<_, _>>()?;
+    Ok(all.into_iter().collect())
+}
+
+/// Deletes the files of a conversation from before this time, except those that a newer file was made from. Their messages
+/// stay; `rewrite` gives their new content. Returns how many were deleted.
+pub async fn expire_files(
+    conn: &mut Conn,
+    conversation: &Conversation,
+    before: DateTime<Utc>,
+    rewrite: &RewriteMessage<'_>,
+) -> Result<u64, QueryError> {
+    let sql = format!(
+        "SELECT {ATTACHMENT} FROM attachment_metadata f WHERE f.interface_type = $1 AND f.conversation_id = $2"
+    );
+    let all = sqlx::query::<Db>(sqlx::AssertSqlSafe(sql))
+        .bind(conversation.interface.as_str())
+        .bind(&conversation.id)
+        .fetch_all(&mut *conn)
+        .await?;
+    let all = rows::read_attachments(all)?;
+    let parents_of: HashMap<AttachmentId, &[AttachmentId]> =
+        all.iter().map(|file| (file.attachment_id, file.parents.as_slice())).collect();
+    let mut needed = HashSet::new();
+    let mut queue: Vec<AttachmentId> =
+        all.iter().filter(|file| file.created_at >= before).map(|file| file.attachment_id).collect();
+    while let Some(id) = queue.pop() {
+        if needed.insert(id) {
+            queue.extend(parents_of.get(&id).copied().unwrap_or_default());
+        }
+    }
+    let mut count = 0;
+    for file in all.iter().filter(|file| !needed.contains(&file.attachment_id)) {
+        rewrite_messages_of(conn, file, rewrite).await?;
+        count += u64::from(delete_attachment(conn, file.attachment_id).await?);
+    }
+    Ok(count)
+}
+
+async fn rewrite_messages_of(
+    conn: &mut Conn,
+    file: &Attachment,
+    rewrite: &RewriteMessage<'_>,
+) -> Result<(), QueryError> {
+    let messages = sqlx::query::<Db>(
+        "SELECT m.internal_id, m.content FROM message_attachments a \
+         JOIN message_history m ON m.internal_id = a.internal_id WHERE a.attachment_id = $1",
+    )
+    .bind(file.attachment_id.to_string())
+    .fetch_all(&mut *conn)
+    .await?;
+    for row in &messages {
+        let content: String = row.try_get("content")?;
+        sqlx::query::<Db>("UPDATE message_history SET content = $2 WHERE internal_id = $1")
+            .bind(row.try_get::<i64, _>("internal_id")?)
+            .bind(rewrite(file, &content))
+            .execute(&mut *conn)
+            .await?;
+    }
+    Ok(())
 }
 
 /// Deletes an attachment and lists its blob for deletion. False if there is no such attachment.

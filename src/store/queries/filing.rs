@@ -4,13 +4,13 @@
 use super::{Conn, Db, LOCK_TURN, attachments, history, inbox, members, outbox, rows, sessions};
 use crate::{
     domain::{AttachmentId, Conversation, MessageId, NewMessage, SessionId, TurnId},
-    store::{Filed, FiledFile, Filing, QueryError, SendOrigin, WantsTurn},
+    store::{Filed, FiledFile, Filing, QueryError, Quota, SendOrigin, WantsTurn},
 };
 use chrono::Utc;
 use sqlx::AssertSqlSafe;
 
 /// Files a batch. Fails with `AlreadyDone` if one of its inbox rows is closed already.
-pub async fn file(conn: &mut Conn, filing: &Filing) -> Result<Filed, QueryError> {
+pub async fn file(conn: &mut Conn, quota: &Quota, filing: &Filing) -> Result<Filed, QueryError> {
     inbox::close_updates(conn, &filing.inbox_ids).await?;
     let session = match (&filing.thread_root, filing.session) {
         (Some(root), _) => root.session_id,
@@ -24,7 +24,7 @@ pub async fn file(conn: &mut Conn, filing: &Filing) -> Result<Filed, QueryError>
     for filed in &filing.messages {
         let mut attachments = Vec::new();
         for file in &filed.files {
-            attachments.push(add_file(conn, &filing.conversation, file).await?);
+            attachments.push(add_file(conn, quota, &filing.conversation, file).await?);
         }
         let message = NewMessage {
             interface_message_id: filed.interface_message_id.clone(),
@@ -57,13 +57,16 @@ pub async fn file(conn: &mut Conn, filing: &Filing) -> Result<Filed, QueryError>
 
 async fn add_file(
     conn: &mut Conn,
+    quota: &Quota,
     conversation: &Conversation,
     file: &FiledFile,
 ) -> Result<AttachmentId, QueryError> {
     match file {
-        FiledFile::New(attachment) => attachments::add_attachment(conn, attachment).await?,
+        FiledFile::New(attachment) => attachments::add_attachment(conn, quota, attachment).await?,
         FiledFile::Known(_) => {}
-        FiledFile::Moved { id, from } => attachments::move_attachment(conn, *id, from, conversation).await?,
+        FiledFile::Moved { id, from } => {
+            attachments::move_attachment(conn, quota, *id, from, conversation).await?
+        }
     }
     Ok(file.id())
 }

@@ -9,10 +9,15 @@ use crate::{
     domain::{
         Attachment, AttachmentId, Conversation, Message, MessageId, NewMessage, Role, SessionId, TurnId,
     },
-    store::{Detail, FoundMessage, QueryError, RecentFilter},
+    store::{Detail, FoundMessage, HistorySpan, QueryError, Quota, RecentFilter},
 };
 use chrono::{DateTime, Utc};
 use sqlx::{AssertSqlSafe, Row as _};
+
+/// A page of a history has at most this many messages.
+const MAX_PAGE_ROWS: i64 = 64;
+/// And ends after the message with which it reaches this size.
+const MAX_PAGE_BYTES: i64 = 256 << 10;
 
 /// Adds one message with its links to attachments, whose rows must exist, and counts it in its session.
 pub async fn insert_message(conn: &mut Conn, message: &NewMessage) -> Result<MessageId, QueryError> {
@@ -63,11 +68,12 @@ pub async fn insert_message(conn: &mut Conn, message: &NewMessage) -> Result<Mes
 /// Adds a message and the files that are new with it.
 pub async fn add_message(
     conn: &mut Conn,
+    quota: &Quota,
     message: &NewMessage,
     new_files: &[Attachment],
 ) -> Result<MessageId, QueryError> {
     for attachment in new_files {
-        attachments::add_attachment(conn, attachment).await?;
+        attachments::add_attachment(conn, quota, attachment).await?;
     }
     insert_message(conn, message).await
 }
@@ -252,6 +258,101 @@ pub async fn messages_of_session(
     Ok(messages)
 }
 
+/// The newest `limit` messages of a session before `before`, or all of them. None if there are none.
+pub async fn history_span(
+    conn: &mut Conn,
+    session: SessionId,
+    before: Option<MessageId>,
+    limit: Option<i64>,
+    detail: Detail,
+) -> Result<Option<HistorySpan>, QueryError> {
+    let row = sqlx::query::<Db>(
+        "SELECT MIN(internal_id) AS first, MAX(internal_id) AS last, COUNT(*) AS n FROM ( \
+           SELECT m.internal_id FROM message_history m WHERE m.session_id = $1 AND m.internal_id < $2 \
+           AND ($4 OR (m.role <> 'tool' AND (m.tool_calls IS NULL OR CAST(m.tool_calls AS TEXT) = '[]'))) \
+           ORDER BY m.internal_id DESC LIMIT $3 \
+         ) newest",
+    )
+    .bind(session.to_string())
+    .bind(before.map_or(i64::MAX, |id| id.0))
+    .bind(limit.unwrap_or(i64::MAX))
+    .bind(detail == Detail::WithTools)
+    .fetch_one(conn)
+    .await?;
+    let (first, last): (Option<i64>, Option<i64>) = (row.try_get("first")?, row.try_get("last")?);
+    let count = row.try_get("n")?;
+    let ends = first.zip(last);
+    Ok(ends.map(|(first, last)| HistorySpan { first: MessageId(first), last: MessageId(last), count }))
+}
+
+/// The next messages of a session after one and up to another, oldest first: one message, and more while they are small.
+/// `octet_length` reads no text, so that looking ahead is cheap.
+pub async fn history_page(
+    conn: &mut Conn,
+    session: SessionId,
+    after: MessageId,
+    last: MessageId,
+    detail: Detail,
+) -> Result<Vec<Message>, QueryError> {
+    let sql = format!(
+        "SELECT {MESSAGE} FROM message_history m WHERE m.internal_id IN ( \
+           SELECT internal_id FROM ( \
+             SELECT internal_id, SUM(bytes) OVER (ORDER BY internal_id) - bytes AS bytes_before FROM ( \
+               SELECT h.internal_id, octet_length(h.content) + COALESCE(octet_length(h.error), 0) \
+                 + COALESCE(octet_length(CAST(h.tool_calls AS TEXT)), 0) \
+                 + COALESCE(octet_length(CAST(h.provider_metadata AS TEXT)), 0) \
+                 + COALESCE(octet_length(CAST(h.refs AS TEXT)), 0) AS bytes \
+               FROM message_history h WHERE h.session_id = $1 AND h.internal_id > $2 AND h.internal_id <= $3 \
+               AND ($4 OR (h.role <> 'tool' AND (h.tool_calls IS NULL OR CAST(h.tool_calls AS TEXT) = '[]'))) \
+               ORDER BY h.internal_id LIMIT $5 \
+             ) sized \
+           ) summed WHERE bytes_before < $6 \
+         ) ORDER BY m.internal_id"
+    );
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
+        .bind(session.to_string())
+        .bind(after.0)
+        .bind(last.0)
+        .bind(detail == Detail::WithTools)
+        .bind(MAX_PAGE_ROWS)
+        .bind(MAX_PAGE_BYTES)
+        .fetch_all(conn)
+        .await?;
+    Ok(rows::read_messages(rows)?)
+}
+
+/// The first message of a person and the last answer of the agent, up to this message.
+pub async fn question_and_answer(
+    conn: &mut Conn,
+    session: SessionId,
+    last: MessageId,
+) -> Result<(Option<Message>, Option<Message>), QueryError> {
+    let question = format!(
+        "SELECT {MESSAGE} FROM message_history m WHERE m.session_id = $1 AND m.internal_id <= $2 \
+         AND m.role = 'user' ORDER BY m.internal_id LIMIT 1"
+    );
+    let answer = format!(
+        "SELECT {MESSAGE} FROM message_history m WHERE m.session_id = $1 AND m.internal_id <= $2 \
+         AND m.role = 'assistant' AND (m.tool_calls IS NULL OR CAST(m.tool_calls AS TEXT) = '[]') \
+         ORDER BY m.internal_id DESC LIMIT 1"
+    );
+    Ok((
+        first_message(conn, question, session, last).await?,
+        first_message(conn, answer, session, last).await?,
+    ))
+}
+
+/// The message that a statement over a session and its last message finds.
+async fn first_message(
+    conn: &mut Conn,
+    sql: String,
+    session: SessionId,
+    last: MessageId,
+) -> Result<Option<Message>, QueryError> {
+    let query = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(session.to_string()).bind(last.0);
+    Ok(query.fetch_optional(conn).await?.as_ref().map(rows::read_message).transpose()?)
+}
+
 /// The messages of a session after this one, oldest first.
 pub async fn messages_after(
     conn: &mut Conn,
@@ -350,18 +451,23 @@ pub async fn edit_message(
     shown_id: &str,
     content: &str,
 ) -> Result<bool, QueryError> {
-    let edited = sqlx::query::<Db>(
-        "UPDATE message_history SET content = $4 \
-         WHERE interface_type = $1 AND conversation_id = $2 AND interface_message_id = $3 AND role = 'user' \
-         RETURNING session_id",
+    let found = sqlx::query::<Db>(
+        "SELECT internal_id, session_id, content FROM message_history \
+         WHERE interface_type = $1 AND conversation_id = $2 AND interface_message_id = $3 AND role = 'user'",
     )
     .bind(conversation.interface.as_str())
     .bind(&conversation.id)
     .bind(shown_id)
-    .bind(rows::strip_nul(content))
     .fetch_optional(&mut *conn)
     .await?;
-    let Some(row) = edited else { return Ok(false) };
-    sessions::increase_revision(conn, rows::parse_column(&row, "session_id")?).await?;
+    let Some(row) = found else { return Ok(false) };
+    sqlx::query::<Db>("UPDATE message_history SET content = $2 WHERE internal_id = $1")
+        .bind(row.try_get::<i64, _>("internal_id")?)
+        .bind(rows::strip_nul(content))
+        .execute(&mut *conn)
+        .await?;
+    let session = rows::parse_column(&row, "session_id")?;
+    sessions::replace_preview(conn, session, &row.try_get::<String, _>("content")?, content).await?;
+    sessions::increase_revision(conn, session).await?;
     Ok(true)
 }

@@ -6,10 +6,11 @@
 //! | `received` → `waiting` | `add_to_batches` | it is a message, or an edit of one, and waits for its batch to be complete |
 //! | `received`, `waiting` → `done` | `close_update`, `close_updates` | there is nothing to store or to answer |
 //! | `received`, `waiting` → `done` | `file`, `answer_update` | in the transaction that stores its messages or its answer |
-//! | `received`, `waiting` → `skipped` | `skip_update` | it cannot be parsed, or the person cancelled it |
-//! | `done` → (deleted) | `prune_inbox` | it is old |
+//! | `received`, `waiting` → `skipped` | `skip_update` | it cannot be parsed, or its handler failed |
+//! | `done`, `skipped` → (deleted) | `prune_inbox` | it is old |
 //!
-//! `skipped` rows stay for the operator. A row is closed once: closing it again fails with `AlreadyDone`.
+//! A row that is done keeps its key, which recognises a repeated delivery, and loses its content. `skipped` rows keep it
+//! for the operator until they are pruned. A row is closed once: closing it again fails with `AlreadyDone`.
 
 use super::{Conn, Db, rows};
 use crate::{
@@ -74,11 +75,11 @@ pub async fn close_update(conn: &mut Conn, inbox_id: i64) -> Result<(), QueryErr
     close_updates(conn, &[inbox_id]).await
 }
 
-/// Marks updates as done. Fails with `AlreadyDone` and changes nothing if one of them is closed already.
+/// Marks updates as done and empties them. Fails with `AlreadyDone` and changes nothing if one of them is closed already.
 pub async fn close_updates(conn: &mut Conn, inbox_ids: &[i64]) -> Result<(), QueryError> {
     for id in inbox_ids {
         let done = sqlx::query::<Db>(
-            "UPDATE inbox SET state = 'done' WHERE inbox_id = $1 AND state IN ('received', 'waiting')",
+            "UPDATE inbox SET state = 'done', raw = '' WHERE inbox_id = $1 AND state IN ('received', 'waiting')",
         )
         .bind(id)
         .execute(&mut *conn)
@@ -153,9 +154,9 @@ pub async fn waiting_updates(
     read_rows(found)
 }
 
-/// Deletes updates that are done and arrived before this time.
+/// Deletes updates that are done or skipped and arrived before this time.
 pub async fn prune_inbox(conn: &mut Conn, before: DateTime<Utc>) -> Result<u64, QueryError> {
-    let done = sqlx::query::<Db>("DELETE FROM inbox WHERE state = 'done' AND arrived_at < $1")
+    let done = sqlx::query::<Db>("DELETE FROM inbox WHERE state IN ('done', 'skipped') AND arrived_at < $1")
         .bind(before)
         .execute(conn)
         .await?;

@@ -4,13 +4,17 @@
 use super::{Conn, Db, attachments, deletion, history, labels, rows, sessions};
 use crate::{
     domain::{AttachmentId, MessageId, NewMessage, ReplyTo, SessionId, TurnId},
-    store::{ChangeOutcome, QueryError, Replacement, RowContent},
+    store::{ChangeOutcome, QueryError, Quota, Replacement, RowContent},
 };
 use sqlx::{QueryBuilder, Row as _};
 
 /// Replaces a history. `Stale` if the session is not at the revision that the caller has read, `Busy` if it has a pending
 /// or running turn.
-pub async fn replace_history(conn: &mut Conn, new: &Replacement) -> Result<ChangeOutcome, QueryError> {
+pub async fn replace_history(
+    conn: &mut Conn,
+    quota: &Quota,
+    new: &Replacement,
+) -> Result<ChangeOutcome, QueryError> {
     let Some(session) = sessions::session(conn, new.session).await? else {
         return Ok(ChangeOutcome::Missing);
     };
@@ -31,7 +35,7 @@ pub async fn replace_history(conn: &mut Conn, new: &Replacement) -> Result<Chang
     let conversation = &session.conversation;
     let before = deletion::own_files(conn, conversation, new.session).await?;
     for file in &new.files {
-        attachments::add_attachment(conn, file).await?;
+        attachments::add_attachment(conn, quota, file).await?;
     }
     let kept: Vec<MessageId> = new.rows.iter().filter_map(|row| row.content.stored_id()).collect();
     update_roots(conn, new).await?;
@@ -126,11 +130,16 @@ async fn write_rows(conn: &mut Conn, new: &Replacement) -> Result<(), QueryError
     Ok(())
 }
 
-/// Replaces the content of a stored row. Its ids stay.
+/// Replaces the content of a stored row. Its ids stay; what was sent of it and what a model thought about it go.
 async fn rewrite(conn: &mut Conn, id: MessageId, m: &NewMessage) -> Result<(), QueryError> {
+    sqlx::query::<Db>("DELETE FROM outbox WHERE internal_id = $1 AND state = 'sent'")
+        .bind(id.0)
+        .execute(&mut *conn)
+        .await?;
     sqlx::query::<Db>(
         "UPDATE message_history SET turn_id = $2, timestamp = $3, content = $4, tool_calls = $5, tool_call_id = $6, \
-         tool_name = $7, agent_id = $8, reasoning_info = $9, error = $10, reply = $11, album_id = $12 \
+         tool_name = $7, agent_id = $8, reasoning_info = $9, error = $10, reply = $11, album_id = $12, \
+         provider_metadata = CASE WHEN content = $4 THEN provider_metadata ELSE NULL END \
          WHERE internal_id = $1",
     )
     .bind(id.0)

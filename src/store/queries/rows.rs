@@ -109,12 +109,14 @@ pub fn read_messages(rows: Vec<Row>) -> Result<Vec<Message>, sqlx::Error> {
 }
 
 pub const ATTACHMENT: &str = "f.attachment_id, f.conversation_id, f.interface_type, f.source, f.sha256, f.mime_type, \
-     f.filename, f.description, f.size, f.width, f.height, f.object_key, f.created_at, f.parents, f.recipe";
+     f.filename, f.description, f.size, f.width, f.height, f.object_key, f.created_at, f.parents, f.recipe, \
+     f.user_id";
 
 pub fn read_attachment(row: &Row) -> Result<Attachment, sqlx::Error> {
     Ok(Attachment {
         attachment_id: parse_column(row, "attachment_id")?,
         conversation: read_conversation(row)?,
+        user_id: UserId(row.try_get("user_id")?),
         source: parse_column(row, "source")?,
         mime_type: row.try_get("mime_type")?,
         filename: row.try_get("filename")?,

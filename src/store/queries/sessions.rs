@@ -94,6 +94,20 @@ pub async fn refresh_session(
     Ok(())
 }
 
+/// Changes the preview if it is the start of this message, which was edited.
+pub async fn replace_preview(conn: &mut Conn, id: SessionId, old: &str, new: &str) -> Result<(), QueryError> {
+    sqlx::query::<Db>(
+        "UPDATE session_metadata SET first_message_preview = $3 \
+         WHERE session_id = $1 AND first_message_preview = $2",
+    )
+    .bind(id.to_string())
+    .bind(preview(old))
+    .bind(rows::strip_nul(&preview(new)))
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// The start of a text as lists show it.
 fn preview(content: &str) -> String {
     content.lines().next().unwrap_or_default().chars().take(PREVIEW_CHARS).collect()

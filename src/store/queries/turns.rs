@@ -13,7 +13,7 @@
 //! deletes its turns.
 
 use super::{
-    Conn, Db, SKIP_LOCKED, history, outbox,
+    Conn, Db, SKIP_LOCKED, history, lock_name, outbox,
     rows::{self, TURN},
 };
 use crate::{
@@ -23,8 +23,11 @@ use crate::{
 use chrono::Utc;
 use sqlx::{AssertSqlSafe, QueryBuilder, Row as _};
 
-/// Claims the oldest pending turn whose conversation has no running turn.
-pub async fn claim_turn(conn: &mut Conn) -> Result<Option<Turn>, QueryError> {
+/// Claims the oldest pending turn whose conversation has no running turn and whose person has fewer than
+/// `max_per_person`. So the turns of one person wait for each other, and no other person waits for them.
+pub async fn claim_turn(conn: &mut Conn, max_per_person: i64) -> Result<Option<Turn>, QueryError> {
+    // Two instances must not count the running turns of a person at the same moment.
+    lock_name(conn, "claim_turn").await?;
     let sql = format!(
         "UPDATE turns SET state = 'running', attempts = attempts + 1, started_at = $1 WHERE turn_id = ( \
            SELECT p.turn_id FROM turns p WHERE p.state IN ('pending', 'running') AND p.state = 'pending' \
@@ -32,9 +35,14 @@ pub async fn claim_turn(conn: &mut Conn) -> Result<Option<Turn>, QueryError> {
              SELECT 1 FROM turns o WHERE o.state IN ('pending', 'running') \
              AND o.interface_type = p.interface_type AND o.conversation_id = p.conversation_id \
              AND (o.state = 'running' OR (o.created_at, o.turn_id) < (p.created_at, p.turn_id))) \
+           AND (SELECT COUNT(*) FROM turns r WHERE r.state = 'running' AND r.user_id = p.user_id) < $2 \
            ORDER BY p.created_at, p.turn_id LIMIT 1 {SKIP_LOCKED}) RETURNING turn_id"
     );
-    let row = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(Utc::now()).fetch_optional(&mut *conn).await;
+    let row = sqlx::query::<Db>(AssertSqlSafe(sql))
+        .bind(Utc::now())
+        .bind(max_per_person)
+        .fetch_optional(&mut *conn)
+        .await;
     let row = match row {
         // Another instance claimed a turn of this conversation at the same moment.
         Err(sqlx::Error::Database(e)) if e.is_unique_violation() => None,

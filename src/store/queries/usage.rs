@@ -1,8 +1,9 @@
-//! Usage of models: requests, tokens and cost by day, conversation, person, agent and model.
+//! Usage of models: requests, tokens and cost by day, conversation, person, agent and model. A person has the same id on
+//! Telegram and on the page.
 
 use super::{Conn, Db, Row, rows};
 use crate::{
-    domain::{Conversation, InterfaceType, UserId},
+    domain::{Conversation, UserId},
     store::{DayCosts, ModelUsage, QueryError, RequestUsage, Spender},
 };
 use chrono::NaiveDate;
@@ -43,7 +44,7 @@ pub async fn add_usage(conn: &mut Conn, request: &RequestUsage) -> Result<(), Qu
 pub async fn costs_of_day(conn: &mut Conn, on: NaiveDate, spender: &Spender) -> Result<DayCosts, QueryError> {
     let row = sqlx::query::<Db>(
         "SELECT \
-         CAST(COALESCE(SUM(CASE WHEN interface_type = $2 AND user_id = $4 THEN cost_micros END), 0) AS BIGINT) AS by_user, \
+         CAST(COALESCE(SUM(CASE WHEN user_id = $4 THEN cost_micros END), 0) AS BIGINT) AS by_user, \
          CAST(COALESCE(SUM(CASE WHEN interface_type = $2 AND conversation_id = $3 THEN cost_micros END), 0) AS BIGINT) AS by_chat, \
          CAST(COALESCE(SUM(CASE WHEN agent_id = $5 THEN cost_micros END), 0) AS BIGINT) AS by_agent \
          FROM usage WHERE day = $1",
@@ -55,6 +56,10 @@ pub async fn costs_of_day(conn: &mut Conn, on: NaiveDate, spender: &Spender) -> 
     .bind(&spender.agent_id)
     .fetch_one(conn)
     .await?;
+    Ok(read_costs(&row)?)
+}
+
+pub fn read_costs(row: &Row) -> Result<DayCosts, sqlx::Error> {
     Ok(DayCosts {
         by_user: row.try_get("by_user")?,
         by_chat: row.try_get("by_chat")?,
@@ -65,20 +70,14 @@ pub async fn costs_of_day(conn: &mut Conn, on: NaiveDate, spender: &Spender) -> 
 /// The usage of a person in all conversations since a day, by day and model.
 pub async fn usage_of_user(
     conn: &mut Conn,
-    interface: InterfaceType,
     user: &UserId,
     since: NaiveDate,
 ) -> Result<Vec<ModelUsage>, QueryError> {
     let sql = format!(
-        "SELECT {USAGE} FROM usage WHERE interface_type = $1 AND user_id = $2 AND day >= $3 \
+        "SELECT {USAGE} FROM usage WHERE user_id = $1 AND day >= $2 \
          GROUP BY day, model ORDER BY day, model"
     );
-    let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
-        .bind(interface.as_str())
-        .bind(&user.0)
-        .bind(since)
-        .fetch_all(conn)
-        .await?;
+    let rows = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(&user.0).bind(since).fetch_all(conn).await?;
     Ok(rows.iter().map(read_usage).collect::<Result<_, _>>()?)
 }
 

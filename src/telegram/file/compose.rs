@@ -7,10 +7,10 @@ use super::{
 };
 use crate::{
     access::Scope,
-    attachments::markers,
+    attachments::{AttachmentError, markers},
     domain::{Message, ReplyTo, Role},
     store::{FiledFile, FiledMessage, Filing, StoreError, WantsTurn},
-    telegram::{Telegram, parse::ReceivedMessage},
+    telegram::{Telegram, messages, parse::ReceivedMessage},
 };
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -39,7 +39,13 @@ pub async fn compose(
                 if resolved.thread.is_none()
                     && let Some(Ok(attachment)) = downloads.get(&target.message_id).cloned()
                 {
-                    replies::file_unknown_target(telegram, scope, target, attachment).await?;
+                    match replies::file_unknown_target(telegram, scope, target, attachment).await {
+                        Err(StoreError::OverQuota(over)) => {
+                            let refused = Err(messages::files_not_kept(&over.into()));
+                            downloads.insert(target.message_id.clone(), refused);
+                        }
+                        filed => filed?,
+                    }
                     resolved = replies::resolve(telegram, conversation, target).await?;
                 }
                 thread_root = thread_root.or(resolved.thread);
@@ -90,6 +96,18 @@ fn compose_message(
         files: attachments.into_iter().map(FiledFile::New).collect(),
         ..FiledMessage::new(Role::User, markers::with_markers(&incoming.text, &ids))
     }
+}
+
+/// The same batch without its new files; their messages tell the person why.
+pub fn without_new_files(mut filing: Filing, reason: AttachmentError) -> Filing {
+    let is_new = |file: &FiledFile| matches!(file, FiledFile::New(_));
+    for message in filing.messages.iter_mut().filter(|message| message.files.iter().any(is_new)) {
+        let refused: Vec<_> = message.files.iter().filter(|file| is_new(file)).map(FiledFile::id).collect();
+        message.content = markers::strip(&message.content, &refused);
+        message.files.retain(|file| !is_new(file));
+        message.error = Some(messages::files_not_kept(&reason));
+    }
+    filing
 }
 
 /// Makes the creation times ascend in the order of the messages. Files are downloaded concurrently, so they may not.

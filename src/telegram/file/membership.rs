@@ -56,7 +56,10 @@ pub async fn note_member_update(
 async fn note(telegram: &Telegram, inbox_id: i64, change: MembershipChange) -> Result<(), StoreError> {
     let MembershipChange { conversation, joined, left } = change;
     for user in &joined {
-        telegram.store.add_member(&conversation, user).await?;
+        // A stranger cannot look at the conversation, so their joining is not kept.
+        if telegram.access.is_allowed(user).await? {
+            telegram.store.add_member(&conversation, user).await?;
+        }
     }
     let Some(user) = left else { return telegram.store.close_update(inbox_id).await };
     let has_waiting = !telegram.store.waiting_updates(&conversation.id, &user.0).await?.is_empty();

@@ -156,7 +156,13 @@ async fn file_messages(
     };
     let files = late_photos::download_with_late_photos(telegram, &scope, &mut batch).await?;
     let filing = compose::compose(telegram, &scope, batch, files).await?;
-    let filed = telegram.store.file(&filing).await?;
+    let filed = match telegram.store.file(&filing).await {
+        // Files that arrived at the same time took the room: the messages are filed without theirs.
+        Err(StoreError::OverQuota(over)) => {
+            telegram.store.file(&compose::without_new_files(filing, over.into())).await?
+        }
+        filed => filed?,
+    };
     let turn_id = filed.turn.map(field::display);
     info!(op = "file_batch", messages = filed.messages.len(), turn_id, "batch filed");
     telegram.turns.changed(conversation);

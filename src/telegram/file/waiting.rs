@@ -70,15 +70,14 @@ pub async fn read_waiting(
     Ok(batch)
 }
 
-/// Skips everything that a person has waiting: it is never filed. False if nothing waited.
+/// Closes everything that a person has waiting: it is never filed. False if nothing waited.
 pub async fn cancel_waiting(
     telegram: &Telegram,
     conversation: &Conversation,
     user: &UserId,
 ) -> Result<bool, StoreError> {
     let rows = telegram.store.waiting_updates(&conversation.id, &user.0).await?;
-    for row in &rows {
-        telegram.store.skip_update(row.inbox_id, "cancelled by the person before it was taken up").await?;
-    }
+    let ids: Vec<i64> = rows.iter().map(|row| row.inbox_id).collect();
+    telegram.store.close_updates(&ids).await?;
     Ok(!rows.is_empty())
 }

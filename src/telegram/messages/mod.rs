@@ -5,7 +5,11 @@ mod usage;
 pub use usage::{Spending, usage};
 
 use super::parse::TelegramFile;
-use crate::{access::PageAccess, agent::Routes, attachments::format_size};
+use crate::{
+    access::PageAccess,
+    agent::Routes,
+    attachments::{AttachmentError, format_size},
+};
 
 const EXAMPLE: &str = "Send me a photo, then reply to it, for example:\n\
     • “highlight the top left in red, call it eagle”\n\
@@ -112,6 +116,11 @@ pub fn too_big_for_telegram(file: &TelegramFile) -> String {
 pub fn could_not_download(file: &TelegramFile) -> String {
     let name = file.name();
     format!("I couldn't fetch {name} from Telegram. Please send it again.")
+}
+
+/// Files of a batch were refused together.
+pub fn files_not_kept(reason: &AttachmentError) -> String {
+    format!("I couldn't keep what you sent: {reason}")
 }
 
 /// The file was refused; `reason` becomes a full sentence.

@@ -1,20 +1,30 @@
 //! Mentions of the bot: whether a message has one, and its text without one.
 
 use crate::telegram::bot_identity::BotIdentity;
-use teloxide::types::{Message, MessageEntityKind, MessageEntityRef};
+use teloxide::types::{Message, MessageEntity, MessageEntityKind};
 
 /// Whether an entity of the message names the bot.
 pub fn has_mention(message: &Message, identity: &BotIdentity) -> bool {
-    let entities = message.parse_entities().or_else(|| message.parse_caption_entities()).unwrap_or_default();
-    entities.iter().any(|entity: &MessageEntityRef<'_>| match entity.kind() {
-        MessageEntityKind::Mention => entity.text().eq_ignore_ascii_case(&format!("@{}", identity.username)),
+    let text = message.text().or(message.caption()).unwrap_or_default();
+    let entities = message.entities().or(message.caption_entities()).unwrap_or_default();
+    entities.iter().any(|entity| match &entity.kind {
+        MessageEntityKind::Mention => {
+            entity_text(text, entity).eq_ignore_ascii_case(&format!("@{}", identity.username))
+        }
         MessageEntityKind::TextMention { user } => user.id.0 == identity.user_id,
         MessageEntityKind::BotCommand => {
             let suffix = format!("@{}", identity.username.to_ascii_lowercase());
-            entity.text().to_ascii_lowercase().ends_with(&suffix)
+            entity_text(text, entity).to_ascii_lowercase().ends_with(&suffix)
         }
         _ => false,
     })
+}
+
+/// The part of the text that an entity covers; empty if it lies outside. teloxide's own function panics then.
+fn entity_text(text: &str, entity: &MessageEntity) -> String {
+    let end = entity.offset.saturating_add(entity.length);
+    let units: Vec<u16> = text.encode_utf16().take(end).skip(entity.offset).collect();
+    String::from_utf16_lossy(&units)
 }
 
 /// Removes a mention at either end: “@bot crop it” and “crop it @bot” both become “crop it”.
@@ -37,6 +47,16 @@ pub fn without_mention(text: &str, identity: &BotIdentity) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_entity_outside_the_text_covers_nothing() {
+        let covered = |offset, length| {
+            entity_text("🦅 @bot", &MessageEntity::new(MessageEntityKind::Mention, offset, length))
+        };
+        assert_eq!(covered(3, 4), "@bot");
+        assert_eq!((covered(3, 400).as_str(), covered(9, 1).as_str()), ("@bot", ""));
+        assert_eq!(covered(usize::MAX, usize::MAX), "");
+    }
 
     #[test]
     fn a_mention_at_either_end_is_removed() {

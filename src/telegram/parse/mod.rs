@@ -2,6 +2,9 @@
 //! uses. Nothing outside `telegram` sees teloxide.
 
 mod file;
+#[cfg(test)]
+#[path = "tests/fuzz.rs"]
+mod fuzz;
 mod mentions;
 mod raw_fields;
 mod update;

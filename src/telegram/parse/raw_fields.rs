@@ -2,6 +2,7 @@
 //! and builds a plain message of them.
 
 use serde_json::{Map, Value, json};
+use teloxide::types::Message;
 
 /// Fields of a message that may hold one file.
 const FILE_FIELDS: [&str; 7] =
@@ -45,11 +46,17 @@ pub fn rebuild(message: &Value) -> Option<Value> {
     Some(Value::Object(rebuilt))
 }
 
-/// A message that stands for its id alone, for a reply target without text or file.
-pub fn rebuild_bare(message: &Value) -> Value {
-    let mut rebuilt = rebuild_header(message).unwrap_or_default();
-    rebuilt.insert("text".to_owned(), "".into());
-    Value::Object(rebuilt)
+/// The target of a reply: its text and file, or its id alone. None if teloxide cannot parse even that.
+pub fn rebuild_target(target: &Value) -> Option<Value> {
+    let rebuilt = match rebuild(target) {
+        Some(rebuilt) => rebuilt,
+        None => {
+            let mut bare = rebuild_header(target)?;
+            bare.insert("text".to_owned(), "".into());
+            Value::Object(bare)
+        }
+    };
+    serde_json::from_value::<Message>(rebuilt.clone()).is_ok().then_some(rebuilt)
 }
 
 /// Who, when, where, the album and the reply target.
@@ -58,7 +65,7 @@ fn rebuild_header(message: &Value) -> Option<Map<String, Value>> {
     header.insert("message_id".to_owned(), message["message_id"].as_i64()?.into());
     header.insert("date".to_owned(), message["date"].as_i64().unwrap_or_default().into());
     header.insert("chat".to_owned(), rebuild_chat(&message["chat"])?);
-    if let Some(id) = message["from"]["id"].as_i64() {
+    if let Some(id) = message["from"]["id"].as_u64() {
         let from = &message["from"];
         let is_bot = from["is_bot"].as_bool().unwrap_or_default();
         let name = from["first_name"].as_str().unwrap_or_default();
@@ -68,7 +75,7 @@ fn rebuild_header(message: &Value) -> Option<Map<String, Value>> {
         header.insert("media_group_id".to_owned(), album.into());
     }
     let target = Some(&message["reply_to_message"]).filter(|target| target.is_object());
-    if let Some(target) = target.map(|target| rebuild(target).unwrap_or_else(|| rebuild_bare(target))) {
+    if let Some(target) = target.and_then(rebuild_target) {
         header.insert("reply_to_message".to_owned(), target);
     }
     if message["forward_origin"].is_object() {
@@ -140,7 +147,8 @@ fn file_among(fields: &Map<String, Value>) -> Option<FoundFile> {
 
 fn largest_size(sizes: &Value) -> Option<Value> {
     let area = |size: &&Value| {
-        size["width"].as_u64().unwrap_or_default() * size["height"].as_u64().unwrap_or_default()
+        let side = |name: &str| size[name].as_u64().unwrap_or_default();
+        side("width").saturating_mul(side("height"))
     };
     let sizes = sizes.as_array()?.iter().filter(|size| size["file_id"].is_string());
     let largest = sizes.max_by_key(area)?;

@@ -88,7 +88,10 @@ fn repair(message: &mut Value) -> Reading {
     if let Some(target) = message.get_mut("reply_to_message") {
         drop_unknown_fields(target);
         if !is_readable(target) {
-            *target = raw_fields::rebuild(target).unwrap_or_else(|| raw_fields::rebuild_bare(target));
+            match raw_fields::rebuild_target(target) {
+                Some(rebuilt) => *target = rebuilt,
+                None => remove_reply(message),
+            }
         }
     }
     drop_unknown_fields(message);
@@ -102,6 +105,13 @@ fn repair(message: &mut Value) -> Reading {
         }
         // A service message of an unknown kind: nothing in it is worth filing.
         None => Reading::WithoutUnknownFields,
+    }
+}
+
+/// A reply whose target cannot even be named is a plain message.
+fn remove_reply(message: &mut Value) {
+    if let Some(fields) = message.as_object_mut() {
+        fields.remove("reply_to_message");
     }
 }
 
@@ -317,5 +327,21 @@ mod tests {
     fn updates_of_unknown_kinds_are_refused() {
         assert!(parse_update(r#"{"update_id":1,"hologram":{}}"#).is_err());
         assert!(parse_update("{").is_err());
+    }
+
+    #[test]
+    fn a_reply_whose_target_cannot_be_named_keeps_its_text() {
+        for id in [json!(1e300), json!(null), json!("5"), json!(i64::MIN)] {
+            let mut target = message(json!({ "text": "what" }));
+            target["message_id"] = id;
+            let raw = json!({ "update_id": 7, "message": message(json!({ "text": "bigger", "reply_to_message": target })) });
+            let parsed = parse_update(&raw.to_string()).unwrap();
+            let UpdateKind::Message(message) = parsed.update.kind else { panic!("{raw}") };
+            assert_eq!(
+                (message.text(), message.reply_to_message().is_none()),
+                (Some("bigger"), true),
+                "{raw}"
+            );
+        }
     }
 }

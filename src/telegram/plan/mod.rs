@@ -120,6 +120,7 @@ mod tests {
         Attachment {
             attachment_id: AttachmentId::new(),
             conversation: Conversation::telegram(1),
+            user_id: crate::domain::UserId("100".into()),
             source: AttachmentSource::Tool,
             mime_type: "image/jpeg".into(),
             filename: "a.jpg".into(),

@@ -8,7 +8,7 @@
 //!                   │  │                       │                         ▲
 //!                   │  └── handled at once ────┼─────────────────────────┘
 //!                   │                          │
-//!                   └── cannot be handled ─────┴── cancelled ─────────▶ skipped (kept, with a note)
+//!                   └── cannot be handled ─────┴───────────────────────▶ skipped (with a note) ──▶ deleted by upkeep
 //! ```
 //!
 //! - **received**: the raw JSON is committed. `poll` commits all updates of a response in one transaction
@@ -16,11 +16,12 @@
 //!   to forget them. A row is new if its key is (`new_update`).
 //! - **waiting**: `route` parked the row for the batch of its conversation and sender (`batch`). Messages wait; so do
 //!   edits of a message that waits, and the news that a person left while messages of theirs wait.
-//! - **done**: nothing is left to do. `file` closes the rows of a batch in the transaction that stores its messages and
+//! - **done**: nothing is left to do, and the row is emptied: only its key and ids stay, to recognise a repeated
+//!   delivery. `file` closes the rows of a batch in the transaction that stores its messages and
 //!   its turn. A command is closed in the transaction that plans its answer. Edits of stored messages, changes of
 //!   membership and updates of other kinds are closed once they are applied.
-//! - **skipped**: the update cannot be parsed, its handler failed, or the person cancelled it before it was filed.
-//!   The row keeps the reason and is never deleted by upkeep.
+//! - **skipped**: the update cannot be parsed, or its handler failed. The row keeps its content and the reason for the
+//!   operator until upkeep deletes it. What a person cancels or a stranger wrote is done instead.
 //!
 //! # What a crash does
 //!

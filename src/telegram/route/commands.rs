@@ -66,12 +66,15 @@ pub async fn answer(
         return telegram.store.close_update(inbox_id).await;
     };
     let pairing = match command {
-        SlashCommand::Start(code) if !code.trim().is_empty() => pair(telegram, &user, code).await?,
-        _ => None,
+        SlashCommand::Start(code) if !code.trim().is_empty() => telegram.access.pair(&user, code).await?,
+        _ => Pairing::Closed,
     };
     let sends = match pairing {
-        Some(text) => plan_message(&text),
-        None => match telegram.access.admit(&conversation, &user).await? {
+        Pairing::Paired => plan_message(&messages::paired()),
+        Pairing::WrongCode => plan_message(&messages::wrong_code()),
+        Pairing::Ignored => return telegram.store.close_update(inbox_id).await,
+        // The bot has an owner already: an ordinary command.
+        Pairing::Closed => match telegram.access.admit(&conversation, &user).await? {
             Admission::Stranger if telegram.access.should_notify(&user).await? => {
                 plan_message(&messages::stranger(&user.0))
             }
@@ -82,15 +85,6 @@ pub async fn answer(
     telegram.store.answer_update(&[inbox_id], &conversation, None, &sends).await?;
     telegram.send_wake.notify_one();
     Ok(())
-}
-
-/// `None` if the bot has an owner already: then it is an ordinary /start.
-async fn pair(telegram: &Telegram, user: &UserId, code: &str) -> Result<Option<String>, StoreError> {
-    Ok(match telegram.access.pair(user, code).await? {
-        Pairing::Paired => Some(messages::paired()),
-        Pairing::WrongCode => Some(messages::wrong_code()),
-        Pairing::Closed => None,
-    })
 }
 
 async fn run_command(
@@ -148,7 +142,7 @@ async fn usage(
     };
     Ok(messages::usage(&messages::Spending {
         today,
-        own: telegram.store.usage_of_user(conversation.interface, user, since).await?,
+        own: telegram.store.usage_of_user(user, since).await?,
         chat,
         left: telegram.budgets.left(&spender).await?,
         models: telegram.budgets.rules().models,

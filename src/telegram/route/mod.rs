@@ -113,7 +113,7 @@ where
     Ok(())
 }
 
-/// Keeps the row, with the reason, and passes it over.
+/// Keeps the row for a week, with the reason, and passes it over.
 async fn skip_update(telegram: &Telegram, inbox_id: i64, reason: &str) {
     let skipped = while_unavailable("skip_update", || telegram.store.skip_update(inbox_id, reason));
     if let Err(error) = skipped.await {
@@ -129,13 +129,13 @@ mod tests {
         agent::{Routes, Turns, budgets::Budgets},
         attachments::{Attachments, FileLimits, Objects},
         config::{BatchSettings, DraftSettings, PacingSettings},
-        store::{NewUpdate, Store},
+        store::{NewUpdate, Quota, Store},
         telegram::{BotIdentity, Parts},
     };
 
     async fn telegram(store: Store) -> Telegram {
         rustls::crypto::ring::default_provider().install_default().ok();
-        let limits = FileLimits { max_file_bytes: 1, max_conversation_bytes: 1 };
+        let limits = FileLimits { max_file_bytes: 1, quota: Quota::default(), min_free_bytes: 0 };
         let access = Arc::new(Access::open(store.clone(), [], true).await.unwrap());
         let parts = Parts {
             attachments: Attachments::new(store.clone(), Objects::open("memory://").unwrap(), limits),
@@ -172,7 +172,10 @@ mod tests {
         assert_eq!(telegram.store.unhandled_updates().await.unwrap(), rows[1..]);
         contain(&telegram, "test", works, || telegram.store.close_update(works)).await.unwrap();
         assert_eq!(telegram.store.unhandled_updates().await.unwrap(), []);
-        let pruned = telegram.store.prune_inbox(chrono::Utc::now()).await.unwrap();
-        assert_eq!(pruned, 1, "the skipped row is kept");
+        let closed = telegram.store.close_update(panics).await;
+        assert!(
+            matches!(closed, Err(StoreError::AlreadyDone)),
+            "the row that panicked is skipped, not forgotten"
+        );
     }
 }

@@ -122,7 +122,7 @@ pub(in crate::tools) async fn execute(
 ) -> Result<ToolResult, ToolError> {
     let glyph_note = missing_glyphs::note(context.pool().fonts(), &plan.writes)?;
     // The file may be stored much later; the quota is checked now, while the person waits for the answer.
-    context.renderer.attachments.check_limits(context.scope.conversation(), "the new image", 1).await?;
+    context.renderer.attachments.check_limits(&context.scope, "the new image", 1, 0).await?;
     let edit = EditRun {
         context,
         recipe,

@@ -237,7 +237,10 @@ async fn a_photo_from_a_phone_is_edited_upright_and_loses_its_gps_position() {
 async fn an_edit_over_the_conversation_quota_is_refused() {
     let world = World::new().await;
     let image = world.sends_image("photo_rocket.jpg").await;
-    let full = FileLimits { max_conversation_bytes: 112_525, ..world.context.renderer.attachments.limits() };
+    let full = FileLimits {
+        quota: Quota { max_conversation_bytes: 112_525, ..Quota::default() },
+        ..world.context.renderer.attachments.limits()
+    };
     let mut context = world.context.clone();
     let store = context.renderer.store.clone();
     context.renderer.attachments = Attachments::new(store, world.objects.clone(), full);

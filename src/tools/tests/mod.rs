@@ -29,7 +29,7 @@ use crate::{
     },
     providers::{ImageGenerator, Vendor, http_client},
     rendering::{PoolLimits, RenderPool, Renderer},
-    store::Store,
+    store::{Quota, Store},
 };
 use bytes::Bytes;
 use secrecy::SecretString;
@@ -64,7 +64,7 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("test.db").display());
         let store = Store::open(&url).await.unwrap();
-        let limits = FileLimits { max_file_bytes: 50 << 20, max_conversation_bytes: 1 << 30 };
+        let limits = FileLimits { max_file_bytes: 50 << 20, quota: Quota::default(), min_free_bytes: 0 };
         let objects = Objects::open("memory://").unwrap();
         let attachments = Attachments::new(store.clone(), objects.clone(), limits);
         let pool =

@@ -1,9 +1,9 @@
 //! Renders a conversation as Markdown: messages in order, pictures in place, tool calls between them.
 
-use super::{Export, ExportFile};
+use super::ExportFile;
 use crate::{
     attachments::markers,
-    domain::{Message, Reference, ReferenceTarget, Role, ToolCall},
+    domain::{AttachmentId, Message, Reference, ReferenceTarget, Role, Session, ToolCall},
 };
 use chrono::{DateTime, Utc};
 use std::fmt::Write as _;
@@ -11,33 +11,38 @@ use std::fmt::Write as _;
 /// Arguments and results of tools are cut after this many characters.
 const MAX_TOOL_CHARS: usize = 200;
 
-pub fn render(export: &Export) -> String {
-    let session = &export.session;
+/// The text before the first message.
+pub fn head(session: &Session, exported_at: DateTime<Utc>) -> String {
     let title = session.title.as_deref().map(str::trim).filter(|title| !title.is_empty());
     let title = title.unwrap_or("Conversation");
-    let mut out = format!(
+    format!(
         "# {}\n\n{} messages, begun {}, exported {}\n",
         escape(&one_line(title)),
         session.message_count,
         format_time(session.created_at),
-        format_time(export.exported_at)
-    );
-    for message in &export.messages {
-        out.push('\n');
-        match message.role {
-            Role::Tool => write_result(&mut out, message),
-            Role::Assistant if !message.tool_calls.is_empty() => write_calls(&mut out, message),
-            Role::User | Role::Assistant => write_message(&mut out, export, message),
-        }
+        format_time(exported_at)
+    )
+}
+
+/// Adds a message. `files` must hold the files that it names.
+pub fn write_entry(out: &mut String, files: &[ExportFile], message: &Message) {
+    out.push('\n');
+    match message.role {
+        Role::Tool => write_result(out, message),
+        Role::Assistant if !message.tool_calls.is_empty() => write_calls(out, message),
+        Role::User | Role::Assistant => write_message(out, files, message),
     }
-    out
+}
+
+fn find_file(files: &[ExportFile], id: AttachmentId) -> Option<&ExportFile> {
+    files.iter().find(|file| file.attachment.attachment_id == id)
 }
 
 fn format_time(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%d %H:%M UTC").to_string()
 }
 
-fn write_message(out: &mut String, export: &Export, message: &Message) {
+fn write_message(out: &mut String, files: &[ExportFile], message: &Message) {
     let author = if message.role == Role::User { "You" } else { "Photothread" };
     let _ = writeln!(out, "## {author}, {}\n", format_time(message.timestamp));
     let words = markers::visible_text(message);
@@ -46,13 +51,13 @@ fn write_message(out: &mut String, export: &Export, message: &Message) {
     if !words.trim().is_empty() {
         let _ = writeln!(out, "{}\n", words.trim());
     }
-    for file in message.attachments.iter().filter_map(|id| export.file(*id)) {
+    for file in message.attachments.iter().filter_map(|id| find_file(files, *id)) {
         let _ = writeln!(out, "{}\n", file_link(file));
     }
     if !message.refs.is_empty() {
         out.push_str("Sources:\n\n");
         for reference in &message.refs {
-            let _ = writeln!(out, "- {}", source_link(export, reference));
+            let _ = writeln!(out, "- {}", source_link(files, reference));
         }
         out.push('\n');
     }
@@ -70,9 +75,9 @@ fn file_link(file: &ExportFile) -> String {
     format!("{mark}[{}]({})", escape(&one_line(&file.attachment.filename)), file.path)
 }
 
-fn source_link(export: &Export, reference: &Reference) -> String {
+fn source_link(files: &[ExportFile], reference: &Reference) -> String {
     let address = match reference.target() {
-        ReferenceTarget::Attachment(id) => export.file(id).map(|file| file.path.clone()),
+        ReferenceTarget::Attachment(id) => find_file(files, id).map(|file| file.path.clone()),
         ReferenceTarget::Turn(_) => None,
         ReferenceTarget::Web => Some(reference.url.clone()),
     };

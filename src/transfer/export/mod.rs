@@ -1,26 +1,62 @@
-//! Exports a session: JSON that can be imported again, Markdown to read, or a zip of both with all files.
+//! Exports a session: JSON that can be imported again, Markdown to read, or a zip of both with all files. An export is
+//! written as its reader takes it, page by page; `transfer::pages` says what happens if the session changes meanwhile.
 
 mod archive;
+mod documents;
 mod filenames;
 mod markdown;
 #[cfg(test)]
 mod tests;
 
-pub use archive::ExportError;
-
-use super::json::{self, AttachmentJson, HistoryEntry, SessionJson};
-use crate::{
-    attachments::markers,
-    domain::{self, AttachmentId, Message, ReferenceTarget, Role, Session},
-    rendering::Renderer,
-    store::{Detail, Store, StoreError},
+use super::{
+    json::{AttachmentJson, HistoryEntry, SessionJson},
+    pages::{HistoryPages, ReadError},
 };
+use crate::{
+    domain::{self, Session},
+    rendering::{RenderError, Renderer},
+    store::{Detail, HistorySpan, Store, StoreError},
+};
+use archive::Archive;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
-use futures::Stream;
+use documents::{JsonDocument, MarkdownDocument, NumberedFiles};
+use futures::{Stream, stream};
 use serde::{Deserialize, Serialize};
-use std::{collections::HashSet, str::FromStr};
+use std::str::FromStr;
 use utoipa::ToSchema;
+use zip::result::ZipError;
+
+/// Why an export was not finished.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// Storage is unavailable: try again.
+    #[error("the files cannot be reached: {0}")]
+    Files(RenderError),
+    #[error("the archive cannot be written: {0}")]
+    Zip(#[from] ZipError),
+    #[error("the archive cannot be written: {0}")]
+    Io(#[from] std::io::Error),
+    #[error("the history cannot be written: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ExportError {
+    /// The error for the log, which holds no file names.
+    pub fn log_text(&self) -> String {
+        match self {
+            Self::Files(error) => format!("the files cannot be reached: {}", error.log_text()),
+            Self::Zip(_) => "the archive cannot be written".to_owned(),
+            Self::Io(error) => format!("the archive cannot be written: {}", error.kind()),
+            Self::Json(_) => "the history cannot be written".to_owned(),
+            other @ (Self::Read(_) | Self::Store(_)) => other.to_string(),
+        }
+    }
+}
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -62,11 +98,12 @@ impl FromStr for ExportFormat {
     }
 }
 
-/// A session with its messages and files, as read at one moment.
+/// A session to be exported: what it had when the export began.
 pub struct Export {
+    store: Store,
     session: Session,
-    messages: Vec<Message>,
-    files: Vec<ExportFile>,
+    /// None for an empty history.
+    span: Option<HistorySpan>,
     exported_at: DateTime<Utc>,
 }
 
@@ -110,23 +147,9 @@ enum FilePaths {
 }
 
 impl Export {
-    pub async fn load(store: &Store, session: Session) -> Result<Self, StoreError> {
-        let mut messages =
-            store.messages_of_session(session.session_id, None, None, Detail::WithTools).await?;
-        let mut seen = HashSet::new();
-        let ids: Vec<AttachmentId> =
-            messages.iter().flat_map(files_named_by).filter(|id| seen.insert(*id)).collect();
-        let files = store.attachments(&session.conversation, &ids).await?;
-        for reply in messages.iter_mut().filter_map(|message| message.body.reply.as_mut()) {
-            // The file of a reply may be deleted; an import would refuse the unknown id.
-            reply.attachment =
-                reply.attachment.filter(|id| files.iter().any(|file| file.attachment_id == *id));
-        }
-        let files = files.into_iter().enumerate().map(|(index, attachment)| {
-            let path = filenames::archive_path(index + 1, &attachment.filename);
-            ExportFile { attachment, path }
-        });
-        Ok(Self { files: files.collect(), session, messages, exported_at: Utc::now() })
+    pub async fn open(store: &Store, session: Session) -> Result<Self, StoreError> {
+        let span = store.history_span(session.session_id, None, None, Detail::WithTools).await?;
+        Ok(Self { store: store.clone(), session, span, exported_at: Utc::now() })
     }
 
     /// The name to save it under.
@@ -136,56 +159,50 @@ impl Export {
         format!("photothread-{title}{id}.{}", format.extension())
     }
 
-    pub fn json(&self) -> Result<Vec<u8>, serde_json::Error> {
-        serde_json::to_vec_pretty(&self.to_json(FilePaths::Omitted))
-    }
-
-    pub fn markdown(&self) -> String {
-        markdown::render(self)
-    }
-
-    /// Streams a zip with the JSON, the Markdown and each file once. Holds one file in memory at a time.
-    pub fn archive(
+    /// The exported bytes. Holds one page of the history, or one part of a file.
+    pub async fn stream(
         self,
+        format: ExportFormat,
         renderer: Renderer,
     ) -> Result<impl Stream<Item = Result<Bytes, ExportError>> + Send, ExportError> {
-        archive::stream(self, renderer)
-    }
-
-    fn to_json(&self, paths: FilePaths) -> ExportJson {
-        let said = |message: Option<&Message>| message.map(markers::visible_text).unwrap_or_default();
-        let known: Vec<domain::Attachment> = self.files.iter().map(|file| file.attachment.clone()).collect();
-        let entries = |message: &Message| json::entries_of(message, &known, Detail::WithTools);
-        let exported = |file: &ExportFile| ExportedFileJson {
-            attachment: (&file.attachment).into(),
-            file: (paths == FilePaths::Included).then(|| file.path.clone()),
+        let document = match format {
+            ExportFormat::Json => {
+                Document::Json(Box::new(JsonDocument::new(&self, FilePaths::Omitted).await?))
+            }
+            ExportFormat::Markdown => {
+                Document::Markdown(Box::new(MarkdownDocument::new(&self, NumberedFiles::default())))
+            }
+            ExportFormat::Zip => Document::Zip(Box::new(Archive::new(&self, renderer).await?)),
         };
-        ExportJson {
-            question: said(self.messages.iter().find(|message| message.role == Role::User)),
-            answer: said(
-                self.messages
-                    .iter()
-                    .rfind(|message| message.role == Role::Assistant && message.is_chat_message()),
-            ),
-            session: self.session.clone().into(),
-            history: self.messages.iter().flat_map(entries).collect(),
-            attachments: self.files.iter().map(exported).collect(),
-            exported_at: self.exported_at,
-            version: 1,
-        }
+        Ok(stream::try_unfold((self, document), async |(export, mut document)| {
+            Ok(document.next(&export).await?.map(|chunk| (chunk, (export, document))))
+        }))
     }
 
-    fn file(&self, id: AttachmentId) -> Option<&ExportFile> {
-        self.files.iter().find(|file| file.attachment.attachment_id == id)
+    fn pages(&self) -> HistoryPages {
+        HistoryPages::new(&self.store, &self.session, self.span.as_ref(), Detail::WithTools)
     }
 }
 
-/// The files that a message carries, refers to and replies to.
-fn files_named_by(message: &Message) -> Vec<AttachmentId> {
-    let referred = message.refs.iter().filter_map(|reference| match reference.target() {
-        ReferenceTarget::Attachment(id) => Some(id),
-        _ => None,
-    });
-    let replied = message.reply.as_ref().and_then(|reply| reply.attachment);
-    message.attachments.iter().copied().chain(referred).chain(replied).collect()
+enum Document {
+    Json(Box<JsonDocument>),
+    Markdown(Box<MarkdownDocument>),
+    Zip(Box<Archive>),
+}
+
+impl Document {
+    /// The next chunk, never empty; none after the last.
+    async fn next(&mut self, export: &Export) -> Result<Option<Bytes>, ExportError> {
+        loop {
+            let chunk = match self {
+                Self::Json(document) => document.next(export).await?,
+                Self::Markdown(document) => document.next().await?,
+                Self::Zip(archive) => archive.next(export).await?,
+            };
+            // An empty chunk would end a chunked response.
+            if chunk.as_ref().is_none_or(|chunk| !chunk.is_empty()) {
+                return Ok(chunk);
+            }
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! File names are safe on any system; Markdown shows messages as written.
 
 use super::*;
-use crate::domain::{Conversation, MessageId, NewMessage, Reference, SessionId, UserId};
+use crate::domain::{Conversation, Message, MessageId, NewMessage, Reference, Role, SessionId, UserId};
 use proptest::prelude::*;
 
 #[test]
@@ -18,7 +18,7 @@ fn archive_paths_stay_in_their_folder() {
     assert_eq!(filenames::title_prefix("猫"), "");
 }
 
-fn export(messages: Vec<NewMessage>) -> Export {
+fn markdown_of(messages: Vec<NewMessage>) -> String {
     let session = Session {
         session_id: SessionId(uuid::Uuid::nil()),
         conversation: Conversation::telegram(1),
@@ -31,8 +31,11 @@ fn export(messages: Vec<NewMessage>) -> Export {
         revision: 0,
     };
     let row = |(at, body)| Message { internal_id: MessageId(at as i64), body };
-    let messages = messages.into_iter().enumerate().map(row).collect();
-    Export { session, messages, files: Vec::new(), exported_at: DateTime::UNIX_EPOCH }
+    let mut out = markdown::head(&session, DateTime::UNIX_EPOCH);
+    for message in messages.into_iter().enumerate().map(row) {
+        markdown::write_entry(&mut out, &[], &message);
+    }
+    out
 }
 
 fn message(role: Role, words: &str) -> NewMessage {
@@ -49,8 +52,8 @@ fn markdown_escapes_what_people_wrote() {
         Reference { url: "https://a.example/<x>".into(), title: Some("[A]".into()), ..Reference::default() };
     let answer =
         NewMessage { refs: vec![source], tags: vec!["a:b".into()], ..message(Role::Assistant, "**Done.**") };
-    let export = export(vec![message(Role::User, "# make it *pop* <b>\n1. now"), answer]);
-    insta::assert_snapshot!(export.markdown(), @r"
+    let markdown = markdown_of(vec![message(Role::User, "# make it *pop* <b>\n1. now"), answer]);
+    insta::assert_snapshot!(markdown, @r"
     # A \*title\*
 
     2 messages, begun 1970-01-01 00:00 UTC, exported 1970-01-01 00:00 UTC
@@ -90,7 +93,7 @@ fn rendered_text(markdown: &str) -> String {
 proptest! {
     #[test]
     fn escaped_text_renders_as_written(words in "[ -~é猫]{1,60}") {
-        let markdown = export(vec![message(Role::User, &words)]).markdown();
+        let markdown = markdown_of(vec![message(Role::User, &words)]);
         let body = markdown.split_once("UTC\n\n## You, 1970-01-01 00:00 UTC\n").unwrap().1;
         let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         prop_assert_eq!(plain(&rendered_text(body)), plain(&words));

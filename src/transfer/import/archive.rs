@@ -1,15 +1,15 @@
-//! Unpacks an exported zip: stores its files in the conversation under new ids, then returns the history with those
-//! ids. The caller deletes the session if anything fails, and the files with it.
+//! Unpacks an exported zip: stores its files under new ids, then returns the history with those ids and the rows of the
+//! files. The rows are added with the history; without it, the files are deleted again.
 
 use super::{
-    error::ImportError,
+    error::{EntryError, ImportError},
     ids::{replace_in_recipe, replace_in_text},
+    limits,
 };
 use crate::{
     access::Scope,
-    attachments::NewFile,
-    domain::{Attachment, AttachmentId, AttachmentSource, Recipe},
-    rendering::Renderer,
+    attachments::{AttachmentError, Attachments, ReceivedBytes, StagedFile, Upload},
+    domain::{Attachment, AttachmentId, AttachmentSource, Content, Recipe},
 };
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
@@ -17,8 +17,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::{
     collections::HashMap,
-    io::{Cursor, Read as _},
+    io::{self, Read as _, Seek as _},
 };
+use tokio::sync::mpsc;
 use zip::ZipArchive;
 
 /// The path of the history in an archive.
@@ -26,6 +27,8 @@ const HISTORY: &str = "history.json";
 /// No export writes a larger history.
 const MAX_HISTORY_BYTES: u64 = 64 << 20;
 const ZIP_SIGNATURE: &[u8] = b"PK";
+/// Entries of the zip are read in chunks of this size.
+const CHUNK_BYTES: usize = 256 << 10;
 
 /// A file as the exported history describes it.
 #[derive(Deserialize)]
@@ -43,81 +46,237 @@ struct ArchivedFile {
     file: Option<String>,
 }
 
-/// The history of an export. Bytes that are not a zip must be exported JSON.
-pub async fn unpack(renderer: &Renderer, scope: &Scope, export: Bytes) -> Result<Value, ImportError> {
-    if !export.starts_with(ZIP_SIGNATURE) {
-        return serde_json::from_slice(&export)
-            .map_err(|_| unreadable("That is neither an exported zip nor exported JSON."));
-    }
-    let mut archive =
-        ZipArchive::new(Cursor::new(export)).map_err(|_| unreadable("The zip cannot be read."))?;
-    let Some(history) = read_entry(&mut archive, HISTORY, MAX_HISTORY_BYTES)? else {
-        return Err(unreadable(format!("The zip has no {HISTORY}: it is no export.")));
+/// The history of an export and the files that came with it.
+pub struct Unpacked {
+    pub history: Value,
+    pub files: Vec<Attachment>,
+    /// To be kept when the rows of the files are committed.
+    pub staged: Vec<StagedFile>,
+}
+
+/// Reads an export. Bytes that are not a zip must be exported JSON.
+pub async fn unpack(
+    attachments: &Attachments,
+    scope: &Scope,
+    mut export: ReceivedBytes,
+) -> Result<Unpacked, ImportError> {
+    let mut signature = Vec::new();
+    let mut read_signature = || {
+        export.by_ref().take(ZIP_SIGNATURE.len() as u64).read_to_end(&mut signature)?;
+        export.rewind()
     };
+    read_signature().map_err(|_| unreadable("The file cannot be read."))?;
+    if signature != ZIP_SIGNATURE {
+        let history = read_json(export).await?;
+        return Ok(Unpacked { history, files: Vec::new(), staged: Vec::new() });
+    }
+    let mut archive = Archive::open(export).await?;
+    let mut history = Vec::new();
+    if !archive.read(HISTORY, MAX_HISTORY_BYTES, Target::Memory(&mut history)).await? {
+        return Err(unreadable(format!("The zip has no {HISTORY}: it is no export.")));
+    }
     let history: Value = serde_json::from_slice(&history)
         .map_err(|why| unreadable(format!("{HISTORY} in the zip cannot be read: {why}.")))?;
     let files = history.get("attachments").cloned().unwrap_or_default();
     let files: Vec<ArchivedFile> = serde_json::from_value(files)
         .map_err(|why| unreadable(format!("attachments of {HISTORY} cannot be read: {why}.")))?;
-    let new_ids = store_files(renderer, scope, &mut archive, files).await?;
-    Ok(serde_json::from_str(&replace_in_text(&history.to_string(), &new_ids))?)
+    check_files(&files)?;
+    let (staged, files, new_ids) = store_files(attachments, scope, &mut archive, files).await?;
+    let history = match new_ids.is_empty() {
+        true => history,
+        false => serde_json::from_str(&replace_in_text(&history.to_string(), &new_ids))?,
+    };
+    Ok(Unpacked { history, files, staged })
 }
 
 fn unreadable(detail: impl Into<String>) -> ImportError {
     ImportError::Unreadable(detail.into())
 }
 
-/// Stores the files and returns their new ids. Parents and recipes are written last, when all new ids are known.
-async fn store_files(
-    renderer: &Renderer,
-    scope: &Scope,
-    archive: &mut ZipArchive<Cursor<Bytes>>,
-    files: Vec<ArchivedFile>,
-) -> Result<HashMap<AttachmentId, AttachmentId>, ImportError> {
-    let mut stored: Vec<(ArchivedFile, Attachment)> = Vec::new();
-    for archived in files {
-        let Some(path) = &archived.file else { continue };
-        // A file that is not in the zip becomes an error of the entry that names it.
-        let max_bytes = renderer.attachments.limits().max_file_bytes;
-        let Some(bytes) = read_entry(archive, path, max_bytes)? else { continue };
-        let file = NewFile {
-            bytes: bytes.into(),
-            filename: Some(archived.filename.clone()),
-            description: archived.description.clone(),
-            source: archived.source,
-            parents: Vec::new(),
-            recipe: None,
-        };
-        let file = renderer.attachments.store_file(scope, file).await?;
-        renderer
-            .store
-            .add_attachment(&Attachment { created_at: archived.created_at, ..file.clone() })
-            .await?;
-        stored.push((archived, file));
-    }
-    let new_ids: HashMap<_, _> =
-        stored.iter().map(|(archived, file)| (archived.attachment_id, file.attachment_id)).collect();
-    for (archived, file) in stored {
-        let parents: Vec<_> = archived.parents.iter().filter_map(|id| new_ids.get(id).copied()).collect();
-        let recipe = archived.recipe.map(|recipe| replace_in_recipe(recipe, &new_ids));
-        renderer.store.set_provenance(file.attachment_id, &parents, recipe.as_ref()).await?;
-    }
-    Ok(new_ids)
+async fn read_json(export: ReceivedBytes) -> Result<Value, ImportError> {
+    let read = tokio::task::spawn_blocking(move || {
+        let mut json = Vec::new();
+        let read = export.take(MAX_HISTORY_BYTES + 1).read_to_end(&mut json);
+        if read.is_ok() && json.len() as u64 > MAX_HISTORY_BYTES {
+            return Err(unreadable("The exported JSON is larger than is kept here."));
+        }
+        let parsed = read.ok().and_then(|_| serde_json::from_slice(&json).ok());
+        parsed.ok_or_else(|| unreadable("That is neither an exported zip nor exported JSON."))
+    });
+    read.await.unwrap_or_else(|_| Err(unreadable("The file cannot be read.")))
 }
 
-/// Reads one file of the archive; none if it is not there.
+/// Checks everything that is said about the files before one of them is read.
+fn check_files(files: &[ArchivedFile]) -> Result<(), ImportError> {
+    let invalid =
+        |field: String, detail: String| ImportError::Invalid(vec![EntryError { index: None, field, detail }]);
+    if files.len() > limits::MAX_FILES {
+        let detail = format!("must be at most {} files", limits::MAX_FILES);
+        return Err(invalid("attachments".to_owned(), detail));
+    }
+    for (position, file) in files.iter().enumerate() {
+        let check = |field: &str, result: Result<(), String>| {
+            result.map_err(|detail| invalid(format!("attachments[{position}].{field}"), detail))
+        };
+        check("filename", limits::check_text(&file.filename, limits::MAX_FILENAME_CHARS))?;
+        let description = file.description.as_deref().unwrap_or_default();
+        check("description", limits::check_text(description, limits::MAX_DESCRIPTION_CHARS))?;
+        check("createdAt", limits::check_time(file.created_at).map_err(str::to_owned))?;
+        if file.parents.len() > limits::MAX_FILES_PER_ENTRY {
+            let detail = format!("must be at most {} files", limits::MAX_FILES_PER_ENTRY);
+            check("parents", Err(detail))?;
+        }
+        if let Some(recipe) = &file.recipe {
+            check("recipe.tool", limits::check_text(&recipe.tool, limits::MAX_NAME_CHARS))?;
+            let arguments = recipe.arguments.to_string();
+            check("recipe.arguments", limits::check_text(&arguments, limits::MAX_CONTENT_CHARS))?;
+        }
+    }
+    Ok(())
+}
+
+/// Stores the files, each path of the zip once, and returns their rows and new ids.
+async fn store_files(
+    attachments: &Attachments,
+    scope: &Scope,
+    archive: &mut Archive,
+    files: Vec<ArchivedFile>,
+) -> Result<(Vec<StagedFile>, Vec<Attachment>, HashMap<AttachmentId, AttachmentId>), ImportError> {
+    let mut staged: Vec<StagedFile> = Vec::new();
+    // None for a path that is not in the zip: an error of the entry that names the file.
+    let mut by_path: HashMap<String, Option<usize>> = HashMap::new();
+    let mut stored: Vec<(ArchivedFile, Attachment)> = Vec::new();
+    let mut total = 0;
+    for archived in files {
+        let Some(path) = &archived.file else { continue };
+        if !by_path.contains_key(path) {
+            let found = stage_entry(attachments, archive, path, &archived.filename).await?;
+            by_path.insert(path.clone(), found.is_some().then_some(staged.len()));
+            staged.extend(found);
+        }
+        let Some(Some(index)) = by_path.get(path).copied() else { continue };
+        let row = staged[index].copy(scope, &archived.filename);
+        attachments.check_limits(scope, &row.filename, row.size.unsigned_abs(), total).await?;
+        total += row.size.unsigned_abs();
+        stored.push((archived, row));
+    }
+    let new_ids: HashMap<_, _> =
+        stored.iter().map(|(archived, row)| (archived.attachment_id, row.attachment_id)).collect();
+    let rows = stored.into_iter().map(|(archived, row)| complete_row(archived, row, &new_ids));
+    Ok((staged, rows.collect(), new_ids))
+}
+
+/// The row with what the export says about the file.
+fn complete_row(
+    archived: ArchivedFile,
+    row: Attachment,
+    new_ids: &HashMap<AttachmentId, AttachmentId>,
+) -> Attachment {
+    let content = match row.content {
+        Content::Stored { object_key, sha256, .. } => {
+            let recipe = archived.recipe.map(|recipe| replace_in_recipe(recipe, new_ids));
+            Content::Stored { object_key, sha256, recipe }
+        }
+        recipe => recipe,
+    };
+    Attachment {
+        content,
+        source: archived.source,
+        description: archived.description,
+        created_at: archived.created_at,
+        parents: archived.parents.iter().filter_map(|id| new_ids.get(id).copied()).collect(),
+        ..row
+    }
+}
+
+/// Stores one file of the zip; none if it is not there.
+async fn stage_entry(
+    attachments: &Attachments,
+    archive: &mut Archive,
+    path: &str,
+    filename: &str,
+) -> Result<Option<StagedFile>, ImportError> {
+    let max_bytes = attachments.limits().max_file_bytes;
+    let mut upload = attachments.start_unpacking(max_bytes);
+    if !archive.read(path, max_bytes, Target::File(&mut upload)).await? {
+        return Ok(None);
+    }
+    Ok(Some(attachments.stage(upload, Some(filename)).await?))
+}
+
+/// Where the bytes of an entry go.
+enum Target<'a> {
+    Memory(&'a mut Vec<u8>),
+    File(&'a mut Upload),
+}
+
+impl Target<'_> {
+    async fn write(&mut self, chunk: Bytes) -> Result<(), AttachmentError> {
+        match self {
+            Self::Memory(bytes) => bytes.extend_from_slice(&chunk),
+            Self::File(upload) => upload.write(chunk).await?,
+        }
+        Ok(())
+    }
+}
+
+/// A zip that is read on a thread for blocking work.
+struct Archive(Option<ZipArchive<ReceivedBytes>>);
+
+impl Archive {
+    async fn open(export: ReceivedBytes) -> Result<Self, ImportError> {
+        match tokio::task::spawn_blocking(|| ZipArchive::new(export)).await {
+            Ok(Ok(archive)) => Ok(Self(Some(archive))),
+            _ => Err(unreadable("The zip cannot be read.")),
+        }
+    }
+
+    /// Passes on the bytes of one entry, chunk by chunk. False if there is no such entry.
+    async fn read(
+        &mut self,
+        path: &str,
+        max_bytes: u64,
+        mut target: Target<'_>,
+    ) -> Result<bool, ImportError> {
+        let damaged = || unreadable(format!("{path} in the zip is damaged."));
+        let Some(mut archive) = self.0.take() else { return Err(damaged()) };
+        let (sender, mut chunks) = mpsc::channel(1);
+        let name = path.to_owned();
+        let reading = tokio::task::spawn_blocking(move || {
+            let read = read_entry(&mut archive, &name, max_bytes, &sender);
+            (archive, read)
+        });
+        let mut received = Ok(0);
+        while let (Ok(size), Some(chunk)) = (&mut received, chunks.recv().await) {
+            *size += chunk.len() as u64;
+            // The size in the zip header may be a lie, so the read itself is bounded.
+            if *size > max_bytes {
+                received = Err(unreadable(format!("{path} in the zip is larger than is kept here.")));
+            } else if let Err(error) = target.write(chunk).await {
+                received = Err(error.into());
+            }
+        }
+        drop(chunks);
+        let (archive, read) = reading.await.map_err(|_| damaged())?;
+        self.0 = Some(archive);
+        received?;
+        read.map_err(|_| damaged())
+    }
+}
+
 fn read_entry(
-    archive: &mut ZipArchive<Cursor<Bytes>>,
+    archive: &mut ZipArchive<ReceivedBytes>,
     path: &str,
     max_bytes: u64,
-) -> Result<Option<Vec<u8>>, ImportError> {
-    let Ok(file) = archive.by_name(path) else { return Ok(None) };
-    let mut bytes = Vec::new();
-    // The size in the zip header may be a lie, so the read itself is bounded.
-    let read = file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes);
-    match read {
-        Ok(_) if bytes.len() as u64 <= max_bytes => Ok(Some(bytes)),
-        Ok(_) => Err(unreadable(format!("{path} in the zip is larger than is kept here."))),
-        Err(_) => Err(unreadable(format!("{path} in the zip is damaged."))),
+    sender: &mpsc::Sender<Bytes>,
+) -> io::Result<bool> {
+    let Ok(file) = archive.by_name(path) else { return Ok(false) };
+    let mut file = file.take(max_bytes.saturating_add(1));
+    loop {
+        let mut chunk = Vec::new();
+        file.by_ref().take(CHUNK_BYTES as u64).read_to_end(&mut chunk)?;
+        if chunk.is_empty() || sender.blocking_send(chunk.into()).is_err() {
+            return Ok(true);
+        }
     }
 }

@@ -1,6 +1,9 @@
 //! Parses entries one by one: field names, types and limits. `plan` checks whether the entries fit together.
 
-use super::error::EntryErrors;
+use super::{
+    error::EntryErrors,
+    limits::{self, MAX_CONTENT_CHARS, MAX_FILES_PER_ENTRY, MAX_NAME_CHARS, MAX_NOTE_CHARS},
+};
 use crate::{
     domain::{
         AttachmentId, Reference, TurnId,
@@ -8,14 +11,9 @@ use crate::{
     },
     transfer::json::EntryRole,
 };
-use chrono::{DateTime, Datelike as _, Utc};
+use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use std::str::FromStr;
-
-const MAX_CONTENT_CHARS: usize = 200_000;
-const MAX_FILES: usize = 100;
-const MAX_NAME_CHARS: usize = 200;
-const MAX_NOTE_CHARS: usize = 20_000;
 
 const FIELDS: [&str; 18] = [
     "role",
@@ -318,12 +316,15 @@ impl EntryParser<'_> {
     fn timestamp(&mut self) -> Option<DateTime<Utc>> {
         let given = self.fields.get("timestamp").filter(|value| !value.is_null())?;
         let time = given.as_str().and_then(|text| DateTime::parse_from_rfc3339(text).ok());
-        let time =
-            time.map(|time| time.with_timezone(&Utc)).filter(|time| (1970..=9999).contains(&time.year()));
-        if time.is_none() {
+        let Some(time) = time.map(|time| time.with_timezone(&Utc)) else {
             self.error("timestamp", "must be a time such as 2026-01-31T12:00:00Z (RFC 3339)");
+            return None;
+        };
+        if let Err(why) = limits::check_time(time) {
+            self.error("timestamp", why);
+            return None;
         }
-        time
+        Some(time)
     }
 
     fn parsed<T: FromStr>(&mut self, name: &str, what: &str) -> Option<T> {
@@ -350,11 +351,11 @@ impl EntryParser<'_> {
     fn attachments(&mut self) -> Option<Vec<AttachmentId>> {
         let items = match self.fields.get("attachments")? {
             Value::Null => return Some(Vec::new()),
-            Value::Array(items) if items.len() <= MAX_FILES => items,
+            Value::Array(items) if items.len() <= MAX_FILES_PER_ENTRY => items,
             _ => {
                 self.error(
                     "attachments",
-                    format!("must be a list of at most {MAX_FILES} attachments or ids"),
+                    format!("must be a list of at most {MAX_FILES_PER_ENTRY} attachments or ids"),
                 );
                 return None;
             }

@@ -18,12 +18,18 @@ pub enum ImportError {
     Unreadable(String),
     #[error("There is no such session.")]
     Missing,
+    /// In a group, a member may only change their own messages.
+    #[error("the history of a group can only be replaced by an admin")]
+    NotTheirs,
     /// The session changed since it was read: read it again.
     #[error("the session was changed meanwhile")]
     Stale,
     /// A turn is pending or running: cancel it or wait.
     #[error("a turn of the session is pending or running")]
     Busy,
+    /// Others are importing: try again later.
+    #[error("Others are importing right now. Please try again in a minute.")]
+    TooMany,
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]

@@ -4,6 +4,7 @@
 use super::{
     error::{EntryErrors, ImportError},
     ids::replace_in_recipe,
+    limits::MAX_FILES,
     plan::HistoryPlan,
 };
 use crate::{
@@ -48,15 +49,22 @@ impl FileUses {
         Self(uses)
     }
 
-    /// Finds the files of other conversations; a file that the viewer cannot see is an error.
+    /// Finds the files of other conversations; a file that the viewer cannot see is an error. `new_files` are those that
+    /// come with the history.
     pub async fn find_foreign(
         &self,
         store: &Store,
         viewer: &Viewer,
         scope: &Scope,
+        new_files: &[Attachment],
         errors: &mut EntryErrors,
     ) -> Result<ForeignFiles, ImportError> {
-        let mut seen = HashSet::new();
+        if self.0.len() > MAX_FILES {
+            let detail = format!("all entries together must name at most {MAX_FILES} files");
+            errors.add(self.0[MAX_FILES].index, self.0[MAX_FILES].field.clone(), detail);
+            return Ok(ForeignFiles(Vec::new()));
+        }
+        let mut seen: HashSet<AttachmentId> = new_files.iter().map(|file| file.attachment_id).collect();
         let ids: Vec<AttachmentId> =
             self.0.iter().map(|used| used.file).filter(|id| seen.insert(*id)).collect();
         let own = store.attachments(scope.conversation(), &ids).await?;

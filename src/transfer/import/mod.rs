@@ -2,7 +2,8 @@
 //! error with its index and name; no field is dropped silently.
 //!
 //! `document` finds the entries, `entries` parses each one, `plan` groups them into rows, `files` finds and copies the
-//! attachments they name, `rows` writes the final rows. `archive` unpacks an exported zip first.
+//! attachments they name, `rows` writes the final rows. `archive` unpacks an exported zip first. `limits` bounds what may
+//! come.
 
 mod archive;
 mod document;
@@ -10,6 +11,7 @@ mod entries;
 mod error;
 mod files;
 mod ids;
+mod limits;
 mod plan;
 mod rows;
 
@@ -17,18 +19,27 @@ pub use error::{EntryError, ImportError};
 
 use crate::{
     access::{Scope, Viewer},
-    domain::{ReferenceTarget, Session, TurnId},
+    attachments::{ReceivedBytes, StagedFile},
+    domain::{Attachment, Message, NewMessage, ReferenceTarget, Session, TurnId},
     rendering::Renderer,
-    store::{ChangeOutcome, Detail, Replacement},
+    store::{ChangeOutcome, Detail, Replacement, ReplacementRow, RowContent},
 };
-use bytes::Bytes;
 use error::EntryErrors;
 use files::FileUses;
 use ids::NewIds;
 use plan::HistoryPlan;
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tracing::error;
+
+/// Histories that are imported at the same time.
+static IMPORTS: Semaphore = Semaphore::const_new(2);
+/// How long an import waits for others.
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// Imports for one person: files are read and written with this person's rights.
 pub struct Importer<'a> {
@@ -40,14 +51,16 @@ pub struct Importer<'a> {
 
 impl Importer<'_> {
     /// Creates a session from an exported zip or exported JSON. A failed import leaves nothing behind.
-    pub async fn import_session(&self, export: Bytes) -> Result<Session, ImportError> {
+    pub async fn import_session(&self, export: ReceivedBytes) -> Result<Session, ImportError> {
+        let _turn = self.start().await?;
         let store = &self.renderer.store;
         let created = store.create_web_session(&self.viewer.user, None).await?;
         let imported = async {
             let found = self.viewer.session(store, created.session_id).await?;
             let (session, scope) = found.ok_or(ImportError::Missing)?;
-            let history = archive::unpack(self.renderer, &scope, export).await?;
-            self.replace_history(&session, &scope, &history).await?;
+            let unpacked = archive::unpack(&self.renderer.attachments, &scope, export).await?;
+            self.write_history(&session, &scope, &unpacked.history, unpacked.files).await?;
+            unpacked.staged.into_iter().for_each(StagedFile::keep);
             store.session(created.session_id).await?.ok_or(ImportError::Missing)
         };
         match imported.await {
@@ -71,7 +84,25 @@ impl Importer<'_> {
         scope: &Scope,
         document: &Value,
     ) -> Result<(), ImportError> {
-        let replacement = self.prepare(session, scope, document).await?;
+        let _turn = self.start().await?;
+        self.write_history(session, scope, document, Vec::new()).await
+    }
+
+    /// Waits for other imports: each holds a whole history in memory.
+    async fn start(&self) -> Result<SemaphorePermit<'static>, ImportError> {
+        let turn = tokio::time::timeout(MAX_WAIT, IMPORTS.acquire()).await;
+        turn.ok().and_then(Result::ok).ok_or(ImportError::TooMany)
+    }
+
+    /// Writes the history and adds the rows of the files that came with it.
+    async fn write_history(
+        &self,
+        session: &Session,
+        scope: &Scope,
+        document: &Value,
+        new_files: Vec<Attachment>,
+    ) -> Result<(), ImportError> {
+        let replacement = self.prepare(session, scope, document, new_files).await?;
         match self.renderer.store.replace_history(&replacement).await? {
             ChangeOutcome::Changed => Ok(()),
             ChangeOutcome::Missing => Err(ImportError::Missing),
@@ -86,6 +117,7 @@ impl Importer<'_> {
         session: &Session,
         scope: &Scope,
         document: &Value,
+        mut new_files: Vec<Attachment>,
     ) -> Result<Replacement, ImportError> {
         let store = &self.renderer.store;
         let document = document::parse(document).map_err(|error| ImportError::Invalid(vec![error.into()]))?;
@@ -97,17 +129,22 @@ impl Importer<'_> {
         let mut errors = EntryErrors::default();
         let plan = HistoryPlan::build(entries, &stored, &mut errors);
         let turns = self.new_turn_ids(session, &plan, &mut errors).await?;
-        let foreign = FileUses::of(&plan).find_foreign(store, self.viewer, scope, &mut errors).await?;
+        let uses = FileUses::of(&plan);
+        let foreign = uses.find_foreign(store, self.viewer, scope, &new_files, &mut errors).await?;
         errors.into_result()?;
 
         let adopted = foreign.adopt(self.renderer, scope).await?;
         let ids = NewIds { files: adopted.new_ids, turns };
-        let rows = rows::build(&plan, &ids, session, self.viewer);
+        let mut rows = rows::build(&plan, &ids, session, self.viewer);
+        if !self.viewer.may_change_all(&session.conversation) {
+            keep_messages_of_others(self.viewer, &stored, &mut rows)?;
+        }
+        new_files.extend(adopted.files);
         Ok(Replacement {
             session: session.session_id,
             revision: session.revision,
             title: document.title,
-            files: adopted.files,
+            files: new_files,
             rows,
         })
     }
@@ -136,4 +173,31 @@ impl Importer<'_> {
         let elsewhere = self.renderer.store.turns_of_other_sessions(session.session_id, &turns).await?;
         Ok(elsewhere.into_iter().map(|turn| (turn, TurnId::new())).collect())
     }
+}
+
+/// Checks that every stored message stays, that none is added, and that only messages of the viewer get other content.
+/// Usage is not compared, because it does not survive the way through JSON exactly; that of others stays as it is stored.
+fn keep_messages_of_others(
+    viewer: &Viewer,
+    stored: &[Message],
+    rows: &mut [ReplacementRow],
+) -> Result<(), ImportError> {
+    if stored.len() != rows.len() {
+        return Err(ImportError::NotTheirs);
+    }
+    for (message, row) in stored.iter().zip(rows) {
+        match &row.content {
+            RowContent::Kept(id) if *id == message.internal_id => {}
+            RowContent::Rewritten(id, _) if *id == message.internal_id && viewer.may_rewrite(message) => {}
+            RowContent::Rewritten(id, new) if *id == message.internal_id && same_content(message, new) => {
+                row.content = RowContent::Kept(*id);
+            }
+            _ => return Err(ImportError::NotTheirs),
+        }
+    }
+    Ok(())
+}
+
+fn same_content(message: &Message, new: &NewMessage) -> bool {
+    NewMessage { reasoning_info: message.reasoning_info.clone(), ..new.clone() } == message.body
 }

@@ -8,10 +8,14 @@ use crate::{
         annotation::{self, FieldError},
     },
     store::{ChangeOutcome, Detail, MessageAnnotation},
-    transfer::json::{HistoryEntry, ReferenceJson, entries_of},
+    transfer::{
+        json::{HistoryEntry, ReferenceJson, entries_of},
+        pages::HistoryPages,
+    },
     web::{
         Site,
         extract::{Json, Path},
+        messages,
         problem::{BodyProblems, ChangeProblems, CommonProblems, InvalidField, Problem},
     },
 };
@@ -91,7 +95,7 @@ pub struct AnnotatedEntry {
     entry: HistoryEntry,
 }
 
-/// Replaces the references and tags of a message.
+/// Replaces the references and tags of a message. In a group: of your own messages and of the answers you asked for.
 #[utoipa::path(patch, path = "/sessions/{session_id}/history/{internal_id}", operation_id = "annotate_message", tag = "history",
     params(("session_id" = Uuid, Path), ("internal_id" = i64, Path),
         ("If-Match" = String, Header, description = "The ETag of the history as you read it")),
@@ -109,7 +113,10 @@ pub async fn annotate(
     let message = MessageId(message);
     let no_message = || Problem::not_found("message");
     let stored = site.store.message(message).await?;
-    stored.filter(|stored| stored.session_id == session.session_id).ok_or_else(no_message)?;
+    let stored = stored.filter(|stored| stored.session_id == session.session_id).ok_or_else(no_message)?;
+    if !viewer.may_annotate_stored(&site.store, &stored).await? {
+        return Err(Problem::forbidden(messages::NOT_YOUR_MESSAGE));
+    }
     check_if_match(&headers, &session)?;
     let (refs, tags) = parse_body(&body, &site.exclusive_tags).map_err(invalid)?;
     if let Some(refs) = &refs {
@@ -223,21 +230,24 @@ pub async fn list_references(
     Path(id): Path<Uuid>,
 ) -> Result<axum::Json<SessionReferences>, Problem> {
     let (session, _) = find_session(&viewer, &site.store, id).await?;
-    let messages = site.store.messages_of_session(session.session_id, None, None, Detail::WithTools).await?;
+    let span = site.store.history_span(session.session_id, None, None, Detail::WithTools).await?;
+    let mut pages = HistoryPages::new(&site.store, &session, span.as_ref(), Detail::WithTools);
     let mut refs: Vec<SessionReference> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
-    for message in &messages {
-        for reference in &message.refs {
-            let at = *known.entry(reference.url.clone()).or_insert_with(|| {
-                refs.push(SessionReference {
-                    reference: ReferenceJson { url: reference.url.clone(), ..ReferenceJson::default() },
-                    count: 0,
-                    messages: Vec::new(),
-                    turn_ids: Vec::new(),
+    while let Some(page) = pages.next(|_| Vec::new()).await? {
+        for message in &page.messages {
+            for reference in &message.refs {
+                let at = *known.entry(reference.url.clone()).or_insert_with(|| {
+                    refs.push(SessionReference {
+                        reference: ReferenceJson { url: reference.url.clone(), ..ReferenceJson::default() },
+                        count: 0,
+                        messages: Vec::new(),
+                        turn_ids: Vec::new(),
+                    });
+                    refs.len() - 1
                 });
-                refs.len() - 1
-            });
-            refs[at].add(reference, message.internal_id, message.turn_id.map(|turn| turn.0));
+                refs[at].add(reference, message.internal_id, message.turn_id.map(|turn| turn.0));
+            }
         }
     }
     Ok(axum::Json(SessionReferences { success: true, refs }))

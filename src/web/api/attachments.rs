@@ -3,51 +3,73 @@
 use super::sessions::{Confirmation, find_session, sweep};
 use crate::{
     access::{Scope, Viewer},
-    attachments::NewFile,
+    attachments::Upload,
     domain::{self, AttachmentId},
     transfer::json::AttachmentJson,
     web::{
         Site,
         extract::{Path, Query},
         file_response::{Disposition, FileContent, RequestedRange},
-        forms,
+        forms, messages,
         problem::{BodyProblems, CommonProblems, Problem},
+        run_to_end::run_to_end,
     },
 };
 use axum::{
+    body::Body,
     extract::{Multipart, State, multipart::MultipartRejection},
     http::{HeaderMap, StatusCode},
     response::Response,
 };
-use bytes::Bytes;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
+use tracing::error;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-/// Reads a form with exactly one field, `file`.
-pub async fn read_only_file(form: Result<Multipart, MultipartRejection>) -> Result<NewFile, Problem> {
-    match read_upload(form).await? {
-        (file, None) => Ok(file),
+/// An id in a form.
+const MAX_ID_BYTES: usize = 200;
+
+/// Receives a form with exactly one field, `file`, of at most `max_bytes`.
+pub async fn receive_only_file(
+    site: &Site,
+    viewer: &Viewer,
+    form: Result<Multipart, MultipartRejection>,
+    max_bytes: u64,
+) -> Result<Upload, Problem> {
+    match receive_upload(site, viewer, form, max_bytes).await? {
+        (file, None) => Ok(file.upload),
         (_, Some(_)) => Err(Problem::invalid("The form has one field, `file`.")),
     }
 }
 
-/// Reads a file and the session that it is for.
-async fn read_upload(
+struct ReceivedFile {
+    upload: Upload,
+    filename: Option<String>,
+}
+
+/// Receives a file and the session that it is for.
+async fn receive_upload(
+    site: &Site,
+    viewer: &Viewer,
     form: Result<Multipart, MultipartRejection>,
-) -> Result<(NewFile, Option<Uuid>), Problem> {
+    max_bytes: u64,
+) -> Result<(ReceivedFile, Option<Uuid>), Problem> {
     let mut form = form.map_err(|_| {
         Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send a multipart form with a field `file`.")
     })?;
-    let mut file: Option<NewFile> = None;
+    let mut file: Option<ReceivedFile> = None;
     let mut session = None;
     while let Some(field) = form.next_field().await? {
         match field.name() {
             Some("file") if file.is_some() => return Err(Problem::invalid("Send one `file` at a time.")),
-            Some("file") => file = forms::read_file(field).await?,
+            Some("file") => {
+                let received = forms::receive_file(site, viewer, field, max_bytes).await?;
+                file = received.map(|(upload, filename)| ReceivedFile { upload, filename });
+            }
             Some("session_id") => {
-                let text = field.text().await?;
+                let text = forms::read_text(field, MAX_ID_BYTES).await?;
                 let id = text.trim().parse().map_err(|_| Problem::invalid("session_id must be a UUID."))?;
                 session = Some(id);
             }
@@ -95,16 +117,23 @@ pub async fn upload(
     State(site): State<Arc<Site>>,
     form: Result<Multipart, MultipartRejection>,
 ) -> Result<(StatusCode, axum::Json<UploadedAttachment>), Problem> {
-    let (file, session) = read_upload(form).await?;
+    let max_bytes = site.attachments.limits().max_file_bytes;
+    let (file, session) = receive_upload(&site, &viewer, form, max_bytes).await?;
     let scope = match session {
         Some(id) => find_session(&viewer, &site.store, id).await?.1,
         None => viewer.uploads(),
     };
-    let stored = site.attachments.store_file(&scope, file).await?;
-    site.store.add_attachment(&stored).await?;
-    if session.is_none() {
-        site.store.add_member(scope.conversation(), scope.user()).await?;
-    }
+    let stored = run_to_end(async move {
+        let staged = site.attachments.stage(file.upload, file.filename.as_deref()).await?;
+        let stored = staged.attach(&scope).await?;
+        site.store.add_attachment(&stored).await?;
+        staged.keep();
+        if session.is_none() {
+            site.store.add_member(scope.conversation(), scope.user()).await?;
+        }
+        Ok(stored)
+    })
+    .await?;
     Ok((StatusCode::CREATED, axum::Json(UploadedAttachment { success: true, attachment: (&stored).into() })))
 }
 
@@ -153,12 +182,25 @@ pub async fn download(
         size: file.size.unsigned_abs(),
     };
     let range = content.requested_range(&headers);
-    let bytes = match &range {
-        RequestedRange::All => site.attachments.bytes(&file).await?,
-        RequestedRange::Part(part) => site.attachments.byte_range(&file, part.clone()).await?,
-        RequestedRange::NotModified | RequestedRange::Unsatisfiable => Bytes::new(),
+    let body = match &range {
+        RequestedRange::All => stream_file(&site, &file, 0..content.size).await?,
+        RequestedRange::Part(part) => stream_file(&site, &file, part.clone()).await?,
+        RequestedRange::NotModified | RequestedRange::Unsatisfiable => Body::empty(),
     };
-    Ok(content.respond(&range, bytes, disposition))
+    Ok(content.respond(&range, body, disposition))
+}
+
+/// Streams a range of a file. Its first part is read here, so that a file that is gone is a problem and not a broken
+/// download.
+async fn stream_file(site: &Site, file: &domain::Attachment, range: Range<u64>) -> Result<Body, Problem> {
+    let mut parts = Box::pin(site.attachments.byte_stream(file, range)?);
+    let first = parts.try_next().await?.unwrap_or_default();
+    let id = file.attachment_id;
+    let rest = parts.inspect_err(move |error| {
+        // The status is sent already: the connection is cut, so that the client sees an incomplete download.
+        error!(%error, op = "get_attachment", attachment_id = %id, "download aborted");
+    });
+    Ok(Body::from_stream(stream::iter([Ok(first)]).chain(rest)))
 }
 
 async fn thumbnail(
@@ -180,7 +222,7 @@ async fn thumbnail(
         RequestedRange::Part(part) => view.bytes.slice(part.start as usize..part.end as usize),
         _ => view.bytes,
     };
-    Ok(content.respond(&range, bytes, disposition))
+    Ok(content.respond(&range, Body::from(bytes), disposition))
 }
 
 #[derive(Serialize, ToSchema)]
@@ -242,6 +284,9 @@ pub async fn delete(
     Path(id): Path<Uuid>,
 ) -> Result<axum::Json<Confirmation>, Problem> {
     let (file, _) = find_attachment(&viewer, &site, id).await?;
+    if !viewer.may_delete_file(&file) {
+        return Err(Problem::forbidden(messages::NOT_YOUR_FILE));
+    }
     // Children that are only recipes could not be rendered without this file: render them first.
     for child in site.store.children_of_attachment(&file).await? {
         site.renderer.ensure_stored(&child).await?;

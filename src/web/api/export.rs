@@ -17,7 +17,7 @@ use axum::{
     http::{HeaderName, header},
     response::IntoResponse,
 };
-use futures::TryStreamExt as _;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde::Deserialize;
 use std::sync::Arc;
 use tracing::error;
@@ -55,22 +55,17 @@ pub async fn export_session(
     Query(query): Query<ExportQuery>,
 ) -> Result<([(HeaderName, String); 3], impl IntoResponse), Problem> {
     let (session, _) = find_session(&viewer, &site.store, id).await?;
-    let export = Export::load(&site.store, session).await?;
+    let export = Export::open(&site.store, session).await?;
     let headers = [
         (header::CONTENT_TYPE, query.format.media_type().to_owned()),
         (header::CONTENT_DISPOSITION, content_disposition(&export.filename(query.format))),
         (header::CACHE_CONTROL, "no-store".to_owned()),
     ];
-    let body = match query.format {
-        ExportFormat::Json => Body::from(export.json().map_err(ExportError::from)?),
-        ExportFormat::Markdown => Body::from(export.markdown()),
-        ExportFormat::Zip => {
-            // The status is already sent: the connection is aborted, so the client sees an incomplete download.
-            let log = move |error: &ExportError| {
-                error!(%error, op = "export_session", session_id = %id, "export aborted");
-            };
-            Body::from_stream(export.archive(site.renderer.clone())?.inspect_err(log))
-        }
+    // The status is already sent: the connection is aborted, so the client sees an incomplete download.
+    let log = move |error: &ExportError| {
+        error!(error = error.log_text(), op = "export_session", session_id = %id, "export aborted");
     };
-    Ok((headers, body))
+    let mut chunks = Box::pin(export.stream(query.format, site.renderer.clone()).await?);
+    let first = chunks.try_next().await?.unwrap_or_default();
+    Ok((headers, Body::from_stream(stream::iter([Ok(first)]).chain(chunks.inspect_err(log)))))
 }

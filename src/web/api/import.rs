@@ -2,8 +2,9 @@
 
 use super::{
     annotations::{NewReference, check_if_match, etag_after_change, stale_history},
-    attachments::read_only_file,
+    attachments::receive_only_file,
     history::{HistoryJson, HistoryQuery, load_history},
+    max_form_bytes,
     sessions::{SessionResult, find_session, sweep},
 };
 use crate::{
@@ -12,10 +13,13 @@ use crate::{
     web::{
         Site,
         extract::{Json, Path},
+        messages,
         problem::{BodyProblems, ChangeProblems, CommonProblems, InvalidField, Problem},
+        run_to_end::run_to_end,
     },
 };
 use axum::{
+    body::Body,
     extract::{Multipart, State, multipart::MultipartRejection},
     http::{HeaderMap, HeaderName, StatusCode},
 };
@@ -96,7 +100,7 @@ pub enum NewRole {
 }
 
 /// Replaces the whole history in one transaction. Rows that stay keep their ids and their messages on other interfaces;
-/// files that are no longer used are deleted.
+/// files that are no longer used are deleted. In a group, only an admin changes more than their own messages.
 #[utoipa::path(put, path = "/sessions/{session_id}/history", operation_id = "replace_history", tag = "history",
     params(("session_id" = Uuid, Path),
         ("If-Match" = String, Header, description = "The ETag of the history as you read it")),
@@ -109,15 +113,22 @@ pub async fn replace_history(
     Path(id): Path<Uuid>,
     headers: HeaderMap,
     Json(body): Json<Value>,
-) -> Result<([(HeaderName, String); 1], axum::Json<HistoryJson>), Problem> {
+) -> Result<([(HeaderName, String); 2], Body), Problem> {
     let (session, scope) = find_session(&viewer, &site.store, id).await?;
     check_if_match(&headers, &session)?;
-    site.importer(&viewer).replace_history(&session, &scope, &body).await?;
-    site.turns.changed(&session.conversation);
-    sweep(&site).await;
+    let etag = etag_after_change(&session);
+    let (for_import, importer) = (site.clone(), viewer.clone());
+    run_to_end(async move {
+        for_import.importer(&importer).replace_history(&session, &scope, &body).await?;
+        for_import.turns.changed(&session.conversation);
+        sweep(&for_import).await;
+        Ok(())
+    })
+    .await?;
     let (replaced, _) = find_session(&viewer, &site.store, id).await?;
-    let (_, history) = load_history(&site, &replaced, &HistoryQuery::all()).await?;
-    Ok((etag_after_change(&session), history))
+    let ([_, content_type], history) = load_history(&site, &replaced, &HistoryQuery::all()).await?;
+    let [etag] = etag;
+    Ok(([etag, content_type], history))
 }
 
 impl From<ImportError> for Problem {
@@ -128,11 +139,13 @@ impl From<ImportError> for Problem {
             }
             ImportError::Unreadable(detail) => Self::invalid(detail),
             ImportError::Missing => Self::not_found("session"),
+            ImportError::NotTheirs => Self::forbidden(messages::ONLY_YOUR_WORDS),
             ImportError::Stale => stale_history(),
             ImportError::Busy => {
                 let detail = "A turn of this session waits or runs. Cancel it, or try again when it is over.";
                 Self::new(StatusCode::CONFLICT, detail)
             }
+            ImportError::TooMany => Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
             ImportError::Store(error) => error.into(),
             ImportError::Attachment(error) => error.into(),
             ImportError::Render(error) => error.into(),
@@ -165,7 +178,9 @@ pub async fn import_session(
     State(site): State<Arc<Site>>,
     form: Result<Multipart, MultipartRejection>,
 ) -> Result<(StatusCode, axum::Json<SessionResult>), Problem> {
-    let file = read_only_file(form).await?;
-    let session = site.importer(&viewer).import_session(file.bytes).await?;
+    let upload = receive_only_file(&site, &viewer, form, max_form_bytes(site.attachments.limits())).await?;
+    let export = upload.into_bytes("the file")?;
+    let imported = async move { Ok(site.importer(&viewer).import_session(export).await?) };
+    let session = run_to_end(imported).await?;
     Ok((StatusCode::CREATED, SessionResult::of(session)))
 }

@@ -13,13 +13,16 @@ use crate::{
     },
 };
 use axum::{
-    extract::{FromRequest as _, Multipart, Request, State},
+    extract::{DefaultBodyLimit, FromRequest as _, Multipart, Request, State},
     http::{StatusCode, header},
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use utoipa::ToSchema;
 use uuid::Uuid;
+
+/// The body limit of a message in JSON.
+const MAX_MESSAGE_BYTES: usize = 1 << 20;
 
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -83,16 +86,17 @@ pub async fn send(
     let incoming = match content_type {
         Some(kind) if kind.to_ascii_lowercase().starts_with("multipart/form-data") => {
             let form = Multipart::from_request(request, &()).await;
-            forms::read_message(form.map_err(|why| Problem::bad(why.body_text()))?).await?
+            let form = form.map_err(|why| Problem::bad(why.body_text()))?;
+            forms::read_message(&site, &viewer, form).await?
         }
         _ => {
-            let Object(message) = Object::<MessageBody>::from_request(request, &()).await?;
+            let Object(message) = Object::<MessageBody>::from_request(limit_body(request), &()).await?;
             PostedMessage {
                 text: message.content,
                 reply_to: message.reply_to.map(MessageId),
                 reply_attachment: message.reply_attachment.map(AttachmentId),
                 known_files: message.attachment_ids.into_iter().map(AttachmentId).collect(),
-                new_files: Vec::new(),
+                ..PostedMessage::default()
             }
         }
     };
@@ -100,6 +104,12 @@ pub async fn send(
     let accepted =
         AcceptedMessage { success: true, turn_id: submitted.turn.0, messages: vec![submitted.message.0] };
     Ok((StatusCode::ACCEPTED, axum::Json(accepted)))
+}
+
+/// The limit of the route is one for forms with files. A message without them is much smaller.
+fn limit_body(mut request: Request) -> Request {
+    DefaultBodyLimit::max(MAX_MESSAGE_BYTES).apply(&mut request);
+    request
 }
 
 #[derive(Serialize, ToSchema)]

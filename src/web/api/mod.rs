@@ -41,6 +41,15 @@ const MAX_FORM_FILES: u64 = 10;
 /// Size limit of a form without its files.
 const FORM_OVERHEAD_BYTES: u64 = 1 << 20;
 
+fn max_bytes_of_files(limits: FileLimits, count: u64) -> u64 {
+    limits.max_file_bytes.saturating_mul(count)
+}
+
+/// The largest archive that can be imported.
+fn max_form_bytes(limits: FileLimits) -> u64 {
+    max_bytes_of_files(limits, MAX_FORM_FILES)
+}
+
 /// All routes of the API and their OpenAPI document.
 pub fn routes(limits: FileLimits) -> (Router<Arc<Site>>, Document) {
     let mut description = ApiDocument::openapi();
@@ -55,7 +64,7 @@ pub fn routes(limits: FileLimits) -> (Router<Arc<Site>>, Document) {
     let one_of = ["token", "login"].map(|name| SecurityRequirement::new(name, [""; 0]));
     description.security = Some(one_of.into_iter().chain([no_login]).collect());
     let form_limit = |max_files: u64| {
-        let bytes = limits.max_file_bytes.saturating_mul(max_files).saturating_add(FORM_OVERHEAD_BYTES);
+        let bytes = max_bytes_of_files(limits, max_files).saturating_add(FORM_OVERHEAD_BYTES);
         DefaultBodyLimit::max(usize::try_from(bytes).unwrap_or(usize::MAX))
     };
     OpenApiRouter::with_openapi(description)

@@ -8,6 +8,7 @@ use crate::{
     web::{
         Site,
         extract::{Object, Path, Query},
+        messages,
         problem::{BodyProblems, CommonProblems, Problem},
     },
 };
@@ -210,7 +211,7 @@ pub async fn sweep(site: &Site) {
     }
 }
 
-/// Deletes a session: its messages, tool calls and every file that no other session uses.
+/// Deletes a session: its messages, tool calls and every file that no other session uses. In a group: admins only.
 #[utoipa::path(delete, path = "/sessions/{session_id}", operation_id = "delete_session", tag = "sessions", params(("session_id" = Uuid, Path)),
     responses((status = 200, body = Confirmation), CommonProblems))]
 pub async fn delete(
@@ -219,6 +220,9 @@ pub async fn delete(
     Path(id): Path<Uuid>,
 ) -> Result<axum::Json<Confirmation>, Problem> {
     let (session, _) = find_session(&viewer, &site.store, id).await?;
+    if !viewer.may_change_all(&session.conversation) {
+        return Err(Problem::forbidden(messages::ONLY_ADMINS_DELETE));
+    }
     let Some(deleted) = site.store.delete_session(session.session_id).await? else {
         return Err(Problem::not_found("session"));
     };

@@ -39,6 +39,8 @@ pub struct PageEntry {
     pub notes: Vec<String>,
     pub state: EntryState,
     pub tags: Vec<String>,
+    /// Whether the viewer may change tags and references.
+    pub may_annotate: bool,
     pub refs: Vec<EntrySource>,
     carried: Vec<(i64, AttachmentId)>,
     album_id: Option<String>,
@@ -113,7 +115,7 @@ const MAX_QUOTE_CHARS: usize = 90;
 pub fn build_entries(window: &MessageWindow, viewer: &Viewer) -> Vec<PageEntry> {
     let mut entries: Vec<PageEntry> = Vec::new();
     for message in &window.rows {
-        let next = match (message.role, message.turn_id) {
+        let mut next = match (message.role, message.turn_id) {
             (Role::User, _) => user_entry(window, message, viewer),
             (Role::Assistant, _) if message.tool_calls.is_empty() => answer_entry(window, message),
             (_, Some(turn)) if is_first_of_open_turn(window, message, turn) => {
@@ -121,6 +123,8 @@ pub fn build_entries(window: &MessageWindow, viewer: &Viewer) -> Vec<PageEntry> 
             }
             _ => continue,
         };
+        let asker = message.turn_id.and_then(|turn| window.askers.get(&turn));
+        next.may_annotate = viewer.may_annotate(message, asker);
         match entries.last_mut() {
             Some(album) if next.album_id.is_some() && album.album_id == next.album_id => album.append(next),
             _ => entries.push(next),
@@ -205,6 +209,7 @@ fn empty_entry(message: &Message) -> PageEntry {
         notes: Vec::new(),
         state: EntryState::Complete,
         tags: message.tags.clone(),
+        may_annotate: false,
         refs: Vec::new(),
         carried: message.attachments.iter().map(|id| (message.internal_id.0, *id)).collect(),
         album_id: message.album_id.clone(),
@@ -221,8 +226,7 @@ fn author(message: &Message, viewer: &Viewer) -> Author {
         Some(user) => format!("Somebody (user {user})"),
         None => "Somebody".to_owned(),
     };
-    // Telegram's groups have negative ids.
-    Author { name, in_sight: telegram && conversation.id.starts_with('-') }
+    Author { name, in_sight: conversation.is_shared() }
 }
 
 fn user_entry(window: &MessageWindow, message: &Message, viewer: &Viewer) -> PageEntry {

@@ -7,7 +7,9 @@ use crate::{
     domain::{SessionId, TurnId},
     web::{
         Site, forms,
-        submit::{PostedMessage, submit},
+        problem::Problem,
+        run_to_end::run_to_end,
+        submit::{SubmittedMessage, submit},
     },
 };
 use axum::{
@@ -26,12 +28,25 @@ pub async fn post_first_message(
     viewer: Viewer,
     form: Multipart,
 ) -> Result<Redirect, PageError> {
-    let message = forms::read_message(form).await?;
+    let message = forms::read_message(&site, &viewer, form).await?;
     if message.is_empty() {
         return Ok(Redirect::to("/new"));
     }
-    let session = site.store.create_web_session(&viewer.user, None).await?;
-    submit_and_wait(&site, &viewer, session.session_id, message).await
+    let (for_submit, poster) = (site.clone(), viewer.clone());
+    let events = site.turns.events();
+    // The session and its first message are created together, also if the browser goes away in between.
+    let (id, submitted) = run_to_end(async move {
+        let created = for_submit.store.create_web_session(&poster.user, None).await?;
+        let found = poster.session(&for_submit.store, created.session_id).await?;
+        let (session, scope) = found.ok_or_else(|| Problem::not_found("session"))?;
+        let submitted = submit(&for_submit, &poster, (&session, &scope), message).await;
+        if submitted.is_err() {
+            for_submit.store.delete_session(session.session_id).await?;
+        }
+        Ok((session.session_id, submitted?))
+    })
+    .await?;
+    Ok(wait_and_redirect(events, id, submitted).await)
 }
 
 pub async fn post_message(
@@ -40,24 +55,29 @@ pub async fn post_message(
     Path(id): Path<SessionId>,
     form: Multipart,
 ) -> Result<Redirect, PageError> {
-    let message = forms::read_message(form).await?;
-    submit_and_wait(&site, &viewer, id, message).await
-}
-
-async fn submit_and_wait(
-    site: &Site,
-    viewer: &Viewer,
-    id: SessionId,
-    message: PostedMessage,
-) -> Result<Redirect, PageError> {
+    // Before the body is read: files of strangers are not even received.
     let found = viewer.session(&site.store, id).await?;
     let (session, scope) = found.ok_or_else(PageError::not_found)?;
-    if !message.is_empty() {
-        let mut events = site.turns.events();
-        let submitted = submit(site, viewer, (&session, &scope), message).await?;
-        let _ = tokio::time::timeout(ANSWER_TIMEOUT, turn_ended(&mut events, submitted.turn)).await;
+    let message = forms::read_message(&site, &viewer, form).await?;
+    if message.is_empty() {
+        return Ok(redirect_to(id));
     }
-    Ok(Redirect::to(&format!("/c/{id}#end")))
+    let events = site.turns.events();
+    let submitted = submit(&site, &viewer, (&session, &scope), message).await?;
+    Ok(wait_and_redirect(events, id, submitted).await)
+}
+
+fn redirect_to(id: SessionId) -> Redirect {
+    Redirect::to(&format!("/c/{id}#end"))
+}
+
+async fn wait_and_redirect(
+    mut events: Receiver<TurnEvent>,
+    id: SessionId,
+    submitted: SubmittedMessage,
+) -> Redirect {
+    let _ = tokio::time::timeout(ANSWER_TIMEOUT, turn_ended(&mut events, submitted.turn)).await;
+    redirect_to(id)
 }
 
 async fn turn_ended(events: &mut Receiver<TurnEvent>, turn: TurnId) {

@@ -74,6 +74,7 @@ struct CurrentConversation {
     id: SessionId,
     title: String,
     telegram: bool,
+    may_delete: bool,
 }
 
 #[derive(Template)]
@@ -198,6 +199,7 @@ async fn conversation(
         id: session.session_id,
         title: title.clone(),
         telegram: session.conversation.interface == InterfaceType::Telegram,
+        may_delete: viewer.may_change_all(&session.conversation),
     };
     render(&ConversationPage {
         title,
@@ -278,5 +280,5 @@ async fn load_list(site: &Site, viewer: &Viewer, query: &ListQuery) -> Result<Li
     let found = site.store.sessions(&filter, LIST_PAGE_SIZE, offset).await?;
     let next = offset.saturating_add(LIST_PAGE_SIZE);
     let more = (next < found.total).then_some(next);
-    Ok(ListFragment { items: list_items(&found.sessions, query.current), q, more })
+    Ok(ListFragment { items: list_items(&found.sessions, query.current, viewer), q, more })
 }

@@ -1,6 +1,9 @@
 //! The list of conversations in the sidebar.
 
-use crate::domain::{InterfaceType, Session, SessionId};
+use crate::{
+    access::Viewer,
+    domain::{InterfaceType, Session, SessionId},
+};
 use chrono::{DateTime, Local, Utc};
 
 pub struct SidebarItem {
@@ -12,11 +15,12 @@ pub struct SidebarItem {
     pub iso: String,
     pub telegram: bool,
     pub current: bool,
+    pub may_delete: bool,
 }
 
 const MAX_TITLE_CHARS: usize = 80;
 
-pub fn list_items(sessions: &[Session], current: Option<SessionId>) -> Vec<SidebarItem> {
+pub fn list_items(sessions: &[Session], current: Option<SessionId>, viewer: &Viewer) -> Vec<SidebarItem> {
     sessions
         .iter()
         .map(|session| SidebarItem {
@@ -27,6 +31,7 @@ pub fn list_items(sessions: &[Session], current: Option<SessionId>) -> Vec<Sideb
             iso: session.last_activity.to_rfc3339(),
             telegram: session.conversation.interface == InterfaceType::Telegram,
             current: Some(session.session_id) == current,
+            may_delete: viewer.may_change_all(&session.conversation),
         })
         .collect()
 }

@@ -3,7 +3,9 @@
 
 use super::calls::input_attachments;
 use crate::{
-    domain::{Attachment, AttachmentId, Message, MessageId, Role, Session, SessionId, TurnId, TurnState},
+    domain::{
+        Attachment, AttachmentId, Message, MessageId, Role, Session, SessionId, TurnId, TurnState, UserId,
+    },
     store::{Detail, Store, StoreError},
 };
 use std::collections::HashMap;
@@ -27,6 +29,8 @@ pub struct MessageWindow {
     /// The message that carries each file, anywhere in the session.
     pub carriers: HashMap<AttachmentId, i64>,
     pub turns: HashMap<TurnId, TurnState>,
+    /// In a group, the person who asked for each answer.
+    pub askers: HashMap<TurnId, UserId>,
     older: Option<i64>,
     quoted: HashMap<i64, Message>,
 }
@@ -51,6 +55,9 @@ impl MessageWindow {
         window.load_files(store, session, ids).await?;
         window.load_carriers(store, session).await?;
         window.load_open_turns(store).await?;
+        if session.conversation.is_shared() {
+            window.load_askers(store).await?;
+        }
         Ok(window)
     }
 
@@ -152,6 +159,17 @@ impl MessageWindow {
         let ids: Vec<AttachmentId> = self.files.keys().copied().collect();
         let found = store.carrying_messages(session.session_id, &ids).await?;
         self.carriers = found.into_iter().map(|(file, message)| (file, message.0)).collect();
+        Ok(())
+    }
+
+    async fn load_askers(&mut self, store: &Store) -> Result<(), StoreError> {
+        for id in self.rows.iter().filter_map(|m| m.turn_id) {
+            if !self.askers.contains_key(&id)
+                && let Some(turn) = store.turn(id).await?
+            {
+                self.askers.insert(id, turn.user_id);
+            }
+        }
         Ok(())
     }
 

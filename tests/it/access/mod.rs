@@ -1,6 +1,8 @@
 //! Login, tokens and isolation over HTTP: the real server with login required, people who ask for links on Telegram, and
 //! their browsers and programs.
 
+mod changes;
+mod erasure;
 mod guard;
 mod isolation;
 mod login;

@@ -2,8 +2,11 @@
 //! A request to the scripted model has 100 input and 20 output tokens: $0.000065 at the price of gpt-5-mini.
 
 use super::Stage;
-use crate::harness::{
-    Answer, BotUnderTest, Person, Program, ScriptedModel, Settings, WAIT_TIMEOUT, World, jpeg, user,
+use crate::{
+    api::Api,
+    harness::{
+        Answer, BotUnderTest, Person, Program, ScriptedModel, Settings, WAIT_TIMEOUT, World, jpeg, user,
+    },
 };
 use chrono::{TimeDelta, Utc};
 use photothread::{
@@ -246,12 +249,86 @@ async fn an_unenforceable_budget_is_logged_at_start_up() {
         .with("PHOTOTHREAD_PROVIDERS__OPENAI__MODEL", "llama-9000")
         .with(PER_CHAT, "1");
     let program = Program::start(&settings);
-    let warned = async {
-        let is_warning =
-            |line: &str| line.contains("WARN") && line.contains("llama-9000") && line.contains("`prices`");
-        while !program.log().lines().any(is_warning) {
+    wait_for_log(&program, |line| {
+        line.contains("WARN") && line.contains("llama-9000") && line.contains("`prices`")
+    })
+    .await;
+}
+
+/// Twenty conversations started together on the page, with a budget for two requests.
+async fn check_parallel_turns(world: World, settings: Settings) {
+    let model = ScriptedModel::start().await;
+    let settings = settings
+        .with_model(&model.base_url())
+        .with(PER_USER, TWO_REQUESTS)
+        .with("PHOTOTHREAD_LIMITS__TURNS_PER_PERSON", "20")
+        .with("PHOTOTHREAD_LIMITS__TURNS_AT_ONCE", "20");
+    let api = Api::with(world, settings).await;
+    let ask = async || {
+        let session = api.begin().await;
+        let sent = api.says(&session, &json!({ "content": "hello" })).await;
+        api.answer(&session, &sent["turnId"]).await["content"].as_str().unwrap().to_owned()
+    };
+    let answers = futures::future::join_all((0..20).map(|_| ask())).await;
+    let (answered, stopped): (Vec<_>, Vec<_>) = answers.iter().partition(|text| *text == "Done.");
+    assert_eq!((answered.len(), model.requests().len()), (2, 2), "{answers:#?}");
+    assert!(stopped.iter().all(|text| text.starts_with("You've used today's budget")), "{stopped:#?}");
+    assert_eq!(model.refusals(), [""; 0]);
+    api.bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parallel_turns_stay_within_the_budget() {
+    let world = World::start().await;
+    let settings = Settings::new(&world);
+    check_parallel_turns(world, settings).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parallel_turns_stay_within_the_budget_on_postgres() {
+    let world = World::start().await;
+    let settings = Settings::new(&world).on_postgres().await;
+    check_parallel_turns(world, settings).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_request_is_charged_as_estimated() {
+    let stage = Stage::set_with(&[(PER_USER, "0.01")]).await;
+    let gate = stage.model.hold_next();
+    stage.ann.says("hello").await;
+    gate.reached().await;
+    assert!(answer_to(&stage.ann, "/cancel").await.contains("topped"));
+    assert!(answer_to(&stage.ann, "and again?").await.starts_with("You've used today's budget of $0.01"));
+    let usage = usage_of(&stage.ann).await;
+    assert!(usage.contains("Today: 1 request, 0 tokens, about $0.0"), "{usage}");
+    assert_eq!(stage.model.requests().len(), 1);
+    gate.open();
+    stage.clear().await;
+}
+
+/// The lines that the program logs until one of them fits.
+async fn wait_for_log(program: &Program, fits: impl Fn(&str) -> bool) {
+    let logged = async {
+        while !program.log().lines().any(&fits) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(WAIT_TIMEOUT, warned).await.expect("a warning in the log in time");
+    tokio::time::timeout(WAIT_TIMEOUT, logged).await.expect("a line in the log in time");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_bot_with_a_hosted_model_and_no_budget_is_warned_of() {
+    let world = World::start().await;
+    let settings = Settings::new(&world).with_model("http://127.0.0.1:9/v1");
+    let program = Program::start(&settings);
+    let is_warning = |line: &str| line.contains("WARN") && line.contains("allow_everyone");
+    wait_for_log(&program, |line| is_warning(line) && line.contains("daily_budget_per_user")).await;
+    drop(program);
+
+    let with_budget = Settings::new(&world).with_model("http://127.0.0.1:9/v1").with(PER_USER, "1");
+    for quiet in [with_budget, Settings::new(&world)] {
+        let program = Program::start(&quiet);
+        answer_to(&world.private_chat(user(1001, "Ann")), "/help").await;
+        assert!(!program.log().lines().any(is_warning), "{}", program.log());
+    }
 }

@@ -15,6 +15,7 @@ mod stored_messages;
 mod streaming;
 mod titles;
 mod tool_loop;
+mod turn_limits;
 
 use crate::harness::{BotUnderTest, Person, ScriptedModel, Settings, World, newest_session, user};
 use photothread::{

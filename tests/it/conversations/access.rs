@@ -55,6 +55,25 @@ async fn the_pairing_code_is_case_insensitive() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn wrong_pairing_codes_are_answered_a_few_times_and_then_ignored() {
+    let world = World::start().await;
+    let settings = private(&world);
+    let mut bot = BotUnderTest::start(&settings).await;
+    let code = bot.pairing_code().await.unwrap();
+    let ann = world.private_chat(user(1001, "Ann"));
+    for guess in 0..10 {
+        ann.says(&format!("/start GUESS{guess:03}")).await;
+    }
+    ann.says(&format!("/start {code}")).await;
+    for _ in 0..3 {
+        assert!(ann.next_message().await.text.contains("code isn't right"));
+    }
+    assert!(ann.next_message().await.text.contains("yours now"), "the right code is always taken");
+    bot.stop().await;
+    assert_eq!(world.sends_to(1001).len(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn people_on_the_list_may_use_the_bot_and_no_code_is_printed() {
     let world = World::start().await;
     let settings = private(&world).with("PHOTOTHREAD_TELEGRAM__ALLOWED_USER_IDS", "[1001]");
@@ -123,4 +142,40 @@ async fn a_stranger_in_a_group_gets_no_message_until_they_address_the_bot() {
     ann.says("/help@photothread_bot").await;
     assert!(ann.next_message().await.text.contains("/cancel"), "Eve was told once");
     bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_that_strangers_wrote_is_kept() {
+    use sqlx::{Connection as _, Row as _};
+    let world = World::start().await;
+    let settings = private(&world).with("PHOTOTHREAD_TELEGRAM__ALLOWED_USER_IDS", "[1001]");
+    let bot = BotUnderTest::start(&settings).await;
+    let group = world.group("Strangers");
+    let (eve, mallory) = (group.member(user(6666, "Eve")), world.private_chat(user(7777, "Mallory")));
+    eve.joins().await;
+    let said = eve.says("a whispered remark").await;
+    eve.edits(&said, "a whispered correction").await;
+    eve.sends_photo(jpeg(64, 48), "a whispered caption").await;
+    eve.says("/help@photothread_bot a whispered wish").await;
+    mallory.says("whispered words").await;
+    mallory.next_message().await;
+    settings.until_settled(&world).await;
+    bot.stop().await;
+
+    let mut conn = sqlx::SqliteConnection::connect(&settings.config().database.url.to_url()).await.unwrap();
+    let rows = sqlx::query("SELECT update_key, state, raw FROM inbox").fetch_all(&mut conn).await.unwrap();
+    assert!(rows.len() >= 6, "repeated deliveries are still recognised");
+    for row in rows {
+        let (state, raw): (String, String) = (row.get("state"), row.get("raw"));
+        assert_eq!((state.as_str(), raw.as_str()), ("done", ""), "{}", row.get::<String, _>("update_key"));
+    }
+    let members = sqlx::query("SELECT * FROM members").fetch_all(&mut conn).await.unwrap();
+    assert_eq!(members.len(), 0, "nobody here may look");
+    conn.close().await.unwrap();
+    for entry in std::fs::read_dir(settings.folder()).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = std::fs::read(&path).unwrap_or_default();
+        let found = bytes.windows(9).any(|window| window == b"whispered");
+        assert!(!found, "{} holds what strangers wrote", path.display());
+    }
 }

@@ -54,11 +54,11 @@ on_both! {
         }
         let all = (0..4).map(|_| {
             let store = store.clone();
-            async move { store.claim_turn().await.unwrap().map(|turn| turn.turn_id) }
+            async move { store.claim_turn(MANY).await.unwrap().map(|turn| turn.turn_id) }
         });
         let claimed: HashSet<_> = join_all(all).await.into_iter().flatten().collect();
         assert_eq!(claimed, oldest, "no claimer comes home empty while a conversation is free");
-        assert_eq!(store.claim_turn().await.unwrap(), None);
+        assert_eq!(store.claim_turn(MANY).await.unwrap(), None);
     }
 
     async fn concurrent_claims_of_a_send_succeed_once(store: Store) {

@@ -21,7 +21,7 @@ async fn a_cropped_photo(
     let mut sent = note(shown, "crop it");
     sent.files.push(FiledFile::New(photo.clone()));
     store.file(&Filing { session: Some(session), ..filing(conversation, vec![sent]) }).await.unwrap();
-    let turn = store.claim_turn().await.unwrap().unwrap();
+    let turn = store.claim_turn(MANY).await.unwrap().unwrap();
     let calls = vec![ToolCall { id: "1".into(), name: "crop_image".into(), arguments: "{}".into() }];
     let step = NewMessage {
         turn_id: Some(turn.turn_id),
@@ -103,7 +103,7 @@ on_both! {
     async fn open_turns_of_a_deleted_session_are_returned_and_cannot_write(store: Store) {
         let conversation = chat(1);
         let filed = store.file(&filing(&conversation, vec![note("1", "hi")])).await.unwrap();
-        let turn = store.claim_turn().await.unwrap().unwrap();
+        let turn = store.claim_turn(MANY).await.unwrap().unwrap();
         let deleted = store.delete_session(turn.session_id).await.unwrap().unwrap();
         assert_eq!(deleted.turns, [filed.turn.unwrap()]);
         let late = NewMessage { turn_id: Some(turn.turn_id), ..answered(&conversation, turn.session_id, "late") };

@@ -8,7 +8,7 @@ use photothread::{
 
 async fn running_turn(store: &Store, conversation: &Conversation) -> Turn {
     store.file(&filing(conversation, vec![note("1", "please")])).await.unwrap();
-    store.claim_turn().await.unwrap().unwrap()
+    store.claim_turn(MANY).await.unwrap().unwrap()
 }
 
 async fn start(store: &Store, turn: &Turn) -> Option<i64> {

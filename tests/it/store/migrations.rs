@@ -48,10 +48,10 @@ async fn the_store_reads_the_samples(store: Store) {
     assert_eq!(store.sessions(&started_by(&ann()), 10, 0).await.unwrap().sessions[0].message_count, 2);
     assert_eq!(store.owners(InterfaceType::Telegram).await.unwrap(), [ann()]);
     assert_eq!(store.unhandled_updates().await.unwrap().len(), 1);
-    let used = store.usage_of_user(InterfaceType::Telegram, &ann(), long_ago().date_naive()).await.unwrap();
+    let used = store.usage_of_user(&ann(), long_ago().date_naive()).await.unwrap();
     assert_eq!((used[0].requests, used[0].cost_micros, used[0].unpriced), (2, 65, 1));
     assert!(store.next_send(&conversation).await.unwrap().is_some());
-    let turn = store.claim_turn().await.unwrap().unwrap();
+    let turn = store.claim_turn(MANY).await.unwrap().unwrap();
     let draft = store.find_draft(&conversation, "13").await.unwrap().unwrap();
     assert_eq!(draft.turn_id, turn.turn_id);
     assert_eq!(turn.inputs, [thread[0].internal_id]);

@@ -5,6 +5,7 @@ mod attachments;
 mod concurrency;
 mod deletion;
 mod drafts;
+mod erasure;
 mod history;
 mod inbox;
 mod logins;
@@ -83,6 +84,9 @@ fn ann() -> UserId {
     UserId("100".into())
 }
 
+/// A number of turns per person that no test reaches.
+const MANY: i64 = 100;
+
 /// Now, with the precision of PostgreSQL.
 fn now() -> DateTime<Utc> {
     Utc::now().trunc_subsecs(6)
@@ -106,6 +110,7 @@ fn picture(conversation: &Conversation) -> Attachment {
     Attachment {
         attachment_id: AttachmentId::new(),
         conversation: conversation.clone(),
+        user_id: ann(),
         source: AttachmentSource::User,
         mime_type: "image/jpeg".into(),
         filename: "image.jpg".into(),

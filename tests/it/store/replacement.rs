@@ -45,7 +45,7 @@ async fn a_seen_answer(store: &Store, conversation: &Conversation) -> Vec<Messag
     let mut sent = note("10", "purple elephants");
     sent.files.push(FiledFile::New(file(conversation, "photo")));
     store.file(&filing(conversation, vec![sent])).await.unwrap();
-    let turn = store.claim_turn().await.unwrap().unwrap();
+    let turn = store.claim_turn(MANY).await.unwrap().unwrap();
     let made = file(conversation, "made");
     let step = NewMessage {
         turn_id: Some(turn.turn_id),
@@ -157,7 +157,7 @@ on_both! {
         store.file(&filing(&conversation, vec![note("20", "wait")])).await.unwrap();
         let busy = replacement(&store, session, Vec::new()).await;
         assert_eq!(store.replace_history(&busy).await.unwrap(), ChangeOutcome::Busy);
-        store.claim_turn().await.unwrap().unwrap();
+        store.claim_turn(MANY).await.unwrap().unwrap();
         assert_eq!(store.replace_history(&busy).await.unwrap(), ChangeOutcome::Busy);
         assert_eq!(history(&store, session).await.len(), 5);
         let nowhere = Replacement { session: SessionId::new(), ..busy };

@@ -18,7 +18,7 @@ async fn bot_answers(
     sends: &[(PlannedSend, &[&str])],
 ) -> MessageId {
     store.file(&filing(conversation, vec![note("1", "please")])).await.unwrap();
-    let turn = store.claim_turn().await.unwrap().unwrap();
+    let turn = store.claim_turn(MANY).await.unwrap().unwrap();
     let made = NewMessage {
         turn_id: Some(turn.turn_id),
         ..NewMessage::new(conversation.clone(), turn.session_id, Role::Tool, "made")

@@ -7,7 +7,9 @@ use photothread::domain::MessageId;
 async fn commits_are_durable_and_foreign_keys_are_checked() {
     let home = tempfile::tempdir().unwrap();
     let store = sqlite_in(home.path()).await;
-    for (pragma, value) in [("journal_mode", "wal"), ("synchronous", "2"), ("foreign_keys", "1")] {
+    for (pragma, value) in
+        [("journal_mode", "wal"), ("synchronous", "2"), ("foreign_keys", "1"), ("secure_delete", "1")]
+    {
         let [writer, reader] = store.sqlite_pragma(pragma).await.unwrap().expect("this is SQLite");
         assert_eq!((writer.as_str(), reader.as_str()), (value, value), "{pragma}");
     }

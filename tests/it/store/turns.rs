@@ -11,7 +11,7 @@ async fn filed_turn(store: &Store, conversation: &Conversation, shown_id: &str) 
 }
 
 async fn claimed(store: &Store) -> Option<TurnId> {
-    store.claim_turn().await.unwrap().map(|turn| turn.turn_id)
+    store.claim_turn(MANY).await.unwrap().map(|turn| turn.turn_id)
 }
 
 fn last_word(turn: &Turn) -> NewMessage {
@@ -78,7 +78,7 @@ on_both! {
         assert!(matches!(store.file(&batch).await, Err(StoreError::AlreadyDone)));
         assert_eq!(store.unhandled_updates().await.unwrap(), [rows[0].clone()]);
         assert_eq!(store.find_message(&conversation, "1").await.unwrap(), None);
-        assert_eq!(store.conversation_bytes(&conversation).await.unwrap(), 0);
+        assert_eq!(store.stored_bytes(&conversation, &ann()).await.unwrap().conversation, 0);
         assert_eq!(newest_session(&store, &conversation).await, None);
         assert_eq!(store.count_open_turns().await.unwrap(), 0);
     }
@@ -93,7 +93,7 @@ on_both! {
         assert!(error.to_string().starts_with("file: "), "{error}");
         assert_eq!(store.unhandled_updates().await.unwrap(), [row], "to be tried again");
         assert_eq!(store.find_message(&conversation, "1").await.unwrap(), None);
-        assert_eq!(store.conversation_bytes(&conversation).await.unwrap(), 0);
+        assert_eq!(store.stored_bytes(&conversation, &ann()).await.unwrap().conversation, 0);
     }
 
     async fn a_reply_is_filed_in_the_thread_and_session_of_its_target(store: Store) {
@@ -123,7 +123,7 @@ on_both! {
         let late = Filing { thread_root: Some(root), ..filing(&conversation, vec![album_photo(&conversation, "2", "x")]) };
         let second = store.file(&late).await.unwrap();
         assert_eq!(second.turn, first.turn);
-        let turn = store.claim_turn().await.unwrap().unwrap();
+        let turn = store.claim_turn(MANY).await.unwrap().unwrap();
         assert_eq!(turn.inputs, [first.messages[0], second.messages[0]]);
         assert_eq!(store.count_open_turns().await.unwrap(), 1);
     }
@@ -131,7 +131,7 @@ on_both! {
     async fn a_photo_too_late_for_its_running_turn_starts_another(store: Store) {
         let conversation = chat(1);
         let first = store.file(&filing(&conversation, vec![album_photo(&conversation, "1", "x")])).await.unwrap();
-        let running = store.claim_turn().await.unwrap().unwrap();
+        let running = store.claim_turn(MANY).await.unwrap().unwrap();
         let root = store.messages_of_album(&conversation, "x").await.unwrap().remove(0);
         let late = Filing { thread_root: Some(root), ..filing(&conversation, vec![album_photo(&conversation, "2", "x")]) };
         let second = store.file(&late).await.unwrap();
@@ -153,7 +153,7 @@ on_both! {
         let a2 = filed_turn(&store, &chat(1), "2").await;
         let b = filed_turn(&store, &chat(2), "1").await;
         let web = filed_turn(&store, &page("1"), "1").await;
-        let running = store.claim_turn().await.unwrap().unwrap();
+        let running = store.claim_turn(MANY).await.unwrap().unwrap();
         assert_eq!((running.turn_id, running.state, running.attempts), (a1, TurnState::Running, 1));
         assert_eq!(claimed(&store).await, Some(b), "only the second turn of chat 1 waits");
         assert_eq!(claimed(&store).await, Some(web));
@@ -165,7 +165,7 @@ on_both! {
     async fn finishing_queues_the_sends_in_order_and_only_the_first_is_a_reply(store: Store) {
         let conversation = chat(1);
         filed_turn(&store, &conversation, "1").await;
-        let turn = store.claim_turn().await.unwrap().unwrap();
+        let turn = store.claim_turn(MANY).await.unwrap().unwrap();
         let message = last_word(&turn);
         let sends = ["a", "b", "c"].map(text_send);
         let end = FinishedTurn { turn: &turn, state: TurnState::Failed, message: &message, sends: &sends, reply_to: Some("1") };
@@ -187,7 +187,7 @@ on_both! {
         let first = filed_turn(&store, &conversation, "1").await;
         let second = filed_turn(&store, &conversation, "2").await;
         let elsewhere = filed_turn(&store, &chat(2), "1").await;
-        let turn = store.claim_turn().await.unwrap().unwrap();
+        let turn = store.claim_turn(MANY).await.unwrap().unwrap();
         let mut cancelled = store.cancel_turns(&conversation).await.unwrap();
         cancelled.sort();
         assert_eq!(cancelled, [first, second]);
@@ -201,7 +201,7 @@ on_both! {
 
     async fn a_turn_is_finished_only_once(store: Store) {
         filed_turn(&store, &chat(1), "1").await;
-        let turn = store.claim_turn().await.unwrap().unwrap();
+        let turn = store.claim_turn(MANY).await.unwrap().unwrap();
         finish(&store, &turn, &[], None).await.unwrap();
         assert!(matches!(finish(&store, &turn, &[], None).await, Err(StoreError::AlreadyDone)));
         assert_eq!(store.messages_of_turn(turn.turn_id).await.unwrap().len(), 1);
@@ -221,9 +221,9 @@ on_both! {
     async fn after_a_crash_running_turns_are_pending_and_keep_their_attempts(store: Store) {
         let id = filed_turn(&store, &chat(1), "1").await;
         let later = filed_turn(&store, &chat(1), "2").await;
-        store.claim_turn().await.unwrap().unwrap();
+        store.claim_turn(MANY).await.unwrap().unwrap();
         assert_eq!((store.requeue_running_turns().await.unwrap(), store.count_open_turns().await.unwrap()), (1, 2));
-        let again = store.claim_turn().await.unwrap().unwrap();
+        let again = store.claim_turn(MANY).await.unwrap().unwrap();
         assert_eq!((again.turn_id, again.attempts), (id, 2), "in its old position");
         finish(&store, &again, &[], None).await.unwrap();
         assert_eq!(store.requeue_running_turns().await.unwrap(), 0);
@@ -242,5 +242,21 @@ on_both! {
         store.mark_sent(&send, &["42".into()]).await.unwrap();
         let found = store.find_message(&conversation, "42").await.unwrap().unwrap();
         assert_eq!(found.message.internal_id, filed.messages[0]);
+    }
+
+    async fn the_turns_of_one_person_wait_for_each_other_and_no_other_person_waits(store: Store) {
+        let mut filed = Vec::new();
+        for id in 1..=3 {
+            filed.push(filed_turn(&store, &chat(id), "1").await);
+        }
+        let bob = Filing { user_id: UserId("200".into()), ..filing(&chat(4), vec![note("1", "please")]) };
+        let of_bob = store.file(&bob).await.unwrap().turn.unwrap();
+        let claim = async || store.claim_turn(2).await.unwrap().map(|turn| turn.turn_id);
+        assert_eq!([claim().await, claim().await], [Some(filed[0]), Some(filed[1])]);
+        assert_eq!(claim().await, Some(of_bob), "Ann has two already");
+        assert_eq!(claim().await, None);
+        let first = store.turn(filed[0]).await.unwrap().unwrap();
+        finish(&store, &first, &[], None).await.unwrap();
+        assert_eq!((claim().await, claim().await), (Some(filed[2]), None));
     }
 }

@@ -15,7 +15,10 @@ fn verbs() -> Vec<String> {
     let (_, table) = table.split_once("\nverbs! {").expect("the table of verbs");
     let lines = table.lines().map(str::trim);
     let verbs: Vec<String> = lines
-        .filter_map(|line| line.strip_prefix("read ").or_else(|| line.strip_prefix("write ")))
+        .filter_map(|line| {
+            let kinds = ["read ", "write ", "add_files ", "erase ", "rewrite "];
+            kinds.iter().find_map(|kind| line.strip_prefix(kind))
+        })
         .map(|line| line.split_once('(').expect("a verb has arguments").0.to_owned())
         .collect();
     assert!(verbs.len() > 40, "the table was not parsed: {verbs:?}");

@@ -184,6 +184,7 @@ fn shown(number: u8) -> ShownFile {
     ShownFile::whole(Attachment {
         attachment_id: AttachmentId(uuid::Uuid::from_u128(number.into())),
         conversation: Conversation::telegram(1),
+        user_id: photothread::domain::UserId("100".into()),
         source: AttachmentSource::User,
         mime_type: "image/jpeg".into(),
         filename: "image.jpg".into(),

@@ -41,6 +41,7 @@ fn file(number: usize) -> Attachment {
     Attachment {
         attachment_id: AttachmentId(Uuid::from_u128(number as u128)),
         conversation: Conversation::telegram(1),
+        user_id: photothread::domain::UserId("100".into()),
         source: AttachmentSource::User,
         mime_type: FILES[number].into(),
         filename: format!("file {number}"),

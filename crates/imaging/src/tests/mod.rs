@@ -5,6 +5,7 @@ mod annotations;
 mod codecs;
 mod conversions;
 mod corpus;
+mod fuzz;
 mod golden;
 mod highlights;
 mod info;

@@ -58,6 +58,7 @@ fn file(name: &str, mime_type: &str) -> Attachment {
     Attachment {
         attachment_id: id(name),
         conversation: Conversation::telegram(1),
+        user_id: crate::domain::UserId("100".into()),
         source: AttachmentSource::User,
         mime_type: mime_type.into(),
         filename: format!("{name}.bin"),

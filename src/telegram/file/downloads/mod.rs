@@ -47,9 +47,16 @@ pub async fn download_all(
         }
     }
     wanted.retain(|(message_id, _)| !downloads.contains_key(message_id));
+    // Files of one batch get their rows together, so each counts the ones before it.
+    let mut ahead = 0;
+    let wanted = wanted.into_iter().map(|(message_id, file)| {
+        let before = ahead;
+        ahead += file.bytes.unwrap_or_default();
+        (message_id, file, before)
+    });
     let results = stream::iter(wanted)
-        .map(|(message_id, file)| async move {
-            download(telegram, scope, &file).await.map(|download| (message_id, download))
+        .map(|(message_id, file, ahead)| async move {
+            download(telegram, scope, &file, ahead).await.map(|download| (message_id, download))
         })
         .buffered(MAX_CONCURRENT_DOWNLOADS)
         .collect::<Vec<_>>()
@@ -60,17 +67,26 @@ pub async fn download_all(
     Ok(())
 }
 
-async fn download(telegram: &Telegram, scope: &Scope, file: &TelegramFile) -> Result<Download, StoreError> {
+/// `ahead` is the size of the files before it.
+async fn download(
+    telegram: &Telegram,
+    scope: &Scope,
+    file: &TelegramFile,
+    ahead: u64,
+) -> Result<Download, StoreError> {
     let bytes = file.bytes.unwrap_or_default();
     if bytes > request::MAX_DOWNLOAD_BYTES {
         return Ok(Err(messages::too_big_for_telegram(file)));
     }
-    match telegram.attachments.check_limits(scope.conversation(), &file.name(), bytes).await {
+    match telegram.attachments.check_limits(scope, &file.name(), bytes, ahead).await {
         Ok(()) => {}
         Err(AttachmentError::Store(error)) => return Err(error),
         Err(reason) => return Ok(Err(messages::not_kept(file, &reason.to_string()))),
     }
     let max_bytes = telegram.attachments.limits().max_file_bytes;
+    // Downloads share the room of uploads. The update is safe in the inbox, so this one waits until there is some.
+    let mut room = telegram.attachments.upload_budget().start(scope.user());
+    while matches!(room.grow(bytes.min(max_bytes)).await, Err(AttachmentError::TooManyUploads)) {}
     match request::download(&telegram.bot, &file.file_id, max_bytes).await {
         Ok(bytes) => store(telegram, scope, file, bytes).await,
         Err(DownloadError::TooBig) => Ok(Err(messages::too_big_for_telegram(file))),
@@ -95,7 +111,9 @@ async fn store(
     let kept = keep
         .retry(retry::forever(FIRST_STORE_WAIT, MAX_STORE_WAIT))
         .when(|error| matches!(error, AttachmentError::Objects(_)))
-        .notify(|error, wait| warn!(%error, op = "store_file", "object store error; retrying in {wait:?}"));
+        .notify(|error, wait| {
+            warn!(error = error.log_text(), op = "store_file", "object store error; retrying in {wait:?}")
+        });
     match kept.await {
         Ok(attachment) => Ok(Ok(attachment)),
         Err(AttachmentError::Store(error)) => Err(error),
