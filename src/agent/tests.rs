@@ -28,6 +28,10 @@ impl Provider for PanickingProvider {
         "moody"
     }
 
+    fn max_output_tokens(&self) -> u64 {
+        0
+    }
+
     fn complete<'a>(
         &'a self,
         prompt: &'a Prompt,

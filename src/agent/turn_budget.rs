@@ -19,7 +19,7 @@ pub async fn reserve(
     prompt: &Prompt,
 ) -> Result<Result<Reservation, BudgetExhausted>, StoreError> {
     let (spender, provider) = (Spender::of_turn(turn, &agent.name), &agent.provider);
-    let tokens = TokenEstimate::of_prompt(prompt);
+    let tokens = TokenEstimate::of_prompt(prompt, provider.max_output_tokens());
     engine.budgets.reserve(&spender, provider.name(), provider.model(), tokens).await
 }
 

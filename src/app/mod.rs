@@ -195,14 +195,17 @@ fn make_files_private(config: &Config) {
     });
 }
 
-/// Recovers from a crash: sends in flight become `unknown`, running turns become pending and resume at their last step.
+/// Recovers from a crash: sends in flight become `unknown`, running turns become pending and resume at their last step,
+/// and requests to models are charged as estimated, so that nobody waits for what they held of a budget.
 async fn recover(store: &Store) -> anyhow::Result<()> {
     let (sends, turns) = (store.mark_interrupted_sends().await?, store.requeue_running_turns().await?);
-    if sends > 0 || turns > 0 {
+    let requests = store.charge_open_reservations().await?;
+    if sends > 0 || turns > 0 || requests > 0 {
         info!(
             op = "recover",
             sends,
             turns,
+            requests,
             "recovered from an unexpected stop; unsure sends are listed by `photothread doctor`"
         );
     }

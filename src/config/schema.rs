@@ -148,7 +148,7 @@ pub(super) static ROOT: ValueShape = Section(&[
             ("tool_timeout_seconds", Number(0.1, 3_600.0)),
             ("turn_timeout_seconds", Number(0.1, 86_400.0)),
             ("edits_at_once", Whole(1, 64)),
-            ("edit_memory_bytes", Whole(16 << 20, 1_024 * GIB)),
+            ("edit_memory_bytes", Whole(128 << 20, 1_024 * GIB)),
             ("edit_wait_seconds", Number(0.0, 3_600.0)),
             ("upload_bytes_at_once", Whole(2 << 20, 1_024 * GIB)),
             ("model_silence_seconds", Number(0.1, 3_600.0)),

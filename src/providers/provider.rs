@@ -11,6 +11,8 @@ pub trait Provider: Send + Sync {
     fn name(&self) -> &'static str;
     /// The configured model.
     fn model(&self) -> &str;
+    /// How long an answer may become, with thinking. For the estimate of its cost.
+    fn max_output_tokens(&self) -> u64;
     fn complete<'a>(
         &'a self,
         prompt: &'a Prompt,

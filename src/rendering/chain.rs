@@ -1,23 +1,48 @@
 //! A chain of edits: the nearest pixels or file of a picture, and the edits that lead from there to the picture.
 
+use super::{RenderError, pixel_cache::CachedPicture};
+use crate::{attachments::Attachments, domain::Attachment};
 use bytes::Bytes;
-use imaging::{EditContext, Encoded, ImagingError, Picture};
+use imaging::{EditContext, EditCost, Encoded, Footprint, ImagingError, Picture};
 use std::sync::Arc;
 
 /// One edit of pixels.
 pub type PixelEdit = dyn Fn(Picture, &EditContext) -> Result<Picture, ImagingError> + Send + Sync;
 /// The same edit straight from the file, where that is faster than decoding all of it.
 pub type FileEdit = dyn Fn(&[u8], &EditContext) -> Result<Picture, ImagingError> + Send + Sync;
+/// The pixel count of an edit's result, from the width and height of its source.
+pub type ResultArea = dyn Fn(f64, f64) -> f64 + Send + Sync;
 
-/// Where a picture comes from, and what was done to it since. Made by `Renderer::load_chain`.
-pub struct EditChain {
-    pub(super) source: ChainSource,
-    /// Oldest first.
-    pub(super) edits: Vec<Arc<PixelEdit>>,
-    pub(super) max_pixels: u64,
+/// The edit that a recipe names.
+pub struct RecipeEdit {
+    pub edit: Arc<PixelEdit>,
+    pub cost: EditCost,
+    pub area: Box<ResultArea>,
 }
 
-pub(super) enum ChainSource {
+/// Where a picture comes from, and what was done to it since. Made by `Renderer::plan_chain`; holds no file yet.
+pub struct ChainPlan {
+    pub(super) source: PlannedSource,
+    /// Oldest first.
+    pub(super) edits: Vec<Arc<PixelEdit>>,
+    /// The peak of making the picture, in bytes.
+    pub(super) memory: u64,
+    /// The picture that it makes.
+    pub(super) footprint: Footprint,
+}
+
+pub(super) enum PlannedSource {
+    Pixels(CachedPicture),
+    File(Box<Attachment>),
+}
+
+/// The same with the file or the pixels at hand. Load it within the memory that was reserved for it.
+pub struct EditChain {
+    source: ChainSource,
+    edits: Vec<Arc<PixelEdit>>,
+}
+
+enum ChainSource {
     Pixels(Picture),
     File(Bytes),
 }
@@ -35,12 +60,27 @@ pub enum Rendered {
     File(Encoded),
 }
 
-impl EditChain {
-    /// Pixel count of the largest picture of the chain.
-    pub fn max_pixels(&self) -> u64 {
-        self.max_pixels
+impl ChainPlan {
+    /// The peak of making the picture, in bytes.
+    pub fn memory(&self) -> u64 {
+        self.memory
     }
 
+    /// The same with one more edit, whose result has so many pixels.
+    pub fn memory_with(&self, cost: EditCost, result_pixels: u64) -> u64 {
+        self.memory.max(self.footprint.editing(cost, result_pixels))
+    }
+
+    pub async fn load(self, attachments: &Attachments) -> Result<EditChain, RenderError> {
+        let source = match self.source {
+            PlannedSource::Pixels(cached) => ChainSource::Pixels(cached.into_picture()),
+            PlannedSource::File(file) => ChainSource::File(attachments.bytes(&file).await?),
+        };
+        Ok(EditChain { source, edits: self.edits })
+    }
+}
+
+impl EditChain {
     /// Applies the edits of the chain, then `last`. An animation is edited frame by frame. Runs on the pool.
     pub fn apply(self, last: Option<LastEdit>, work: &EditContext) -> Result<Rendered, ImagingError> {
         let last_edit = last.as_ref().map(|last| &last.edit);

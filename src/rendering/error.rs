@@ -1,7 +1,7 @@
 //! `RenderError`: why there is no picture, sorted by what the caller does next.
 
 use crate::{
-    attachments::{AttachmentError, ObjectError},
+    attachments::{AttachmentError, ObjectError, format_size},
     store::StoreError,
 };
 use imaging::ImagingError;
@@ -26,6 +26,14 @@ pub enum RenderError {
     /// The wait for a worker or for memory was too long.
     #[error("Many {kind} are waiting right now. Please try again in a minute.")]
     Busy { kind: &'static str },
+    /// The work can never run within the memory that is set aside.
+    #[error(
+        "This takes about {} of memory, and at most {} are set aside here. Use a smaller version, or one with 8 bits per \
+         channel; who runs this bot can raise limits.edit_memory_bytes.",
+        format_size(*.needed),
+        format_size(*.limit)
+    )]
+    TooMuchMemory { needed: u64, limit: u64 },
     #[error("Pictures cannot be edited any more: shutting down.")]
     ShuttingDown,
 }

@@ -14,7 +14,7 @@ mod tests;
 mod view_cache;
 mod workers;
 
-pub use chain::{EditChain, FileEdit, LastEdit, PixelEdit, Rendered};
+pub use chain::{ChainPlan, EditChain, FileEdit, LastEdit, PixelEdit, RecipeEdit, Rendered, ResultArea};
 pub use error::RenderError;
 pub use pixel_cache::TurnPixels;
 pub use pool::{PoolLimits, RenderPool};

@@ -18,10 +18,22 @@ pub struct PixelCache {
     memory: Arc<Semaphore>,
 }
 
+/// A picture, and its share of the cache's memory, which is free again when this is dropped.
 #[derive(Debug)]
-struct CachedPicture {
+pub(super) struct CachedPicture {
     picture: Arc<Picture>,
     _memory: OwnedSemaphorePermit,
+}
+
+impl CachedPicture {
+    pub fn picture(&self) -> &Picture {
+        &self.picture
+    }
+
+    /// The picture, to be edited in place. A view of it may be in work: then this is a copy.
+    pub fn into_picture(self) -> Picture {
+        Arc::try_unwrap(self.picture).unwrap_or_else(|shared| (*shared).clone())
+    }
 }
 
 impl PixelCache {
@@ -30,11 +42,9 @@ impl PixelCache {
         Self { entries: Arc::default(), memory: Arc::new(Semaphore::new(mib)) }
     }
 
-    /// Removes a picture from the cache, to edit it in place.
-    pub(super) fn take(&self, id: AttachmentId) -> Option<Picture> {
-        let cached = self.lock().remove(&id)?;
-        // A view of it may be in work: then this edit gets a copy.
-        Some(Arc::try_unwrap(cached.picture).unwrap_or_else(|shared| (*shared).clone()))
+    /// Removes a picture from the cache, to edit it in place. It counts as cached until its edit begins.
+    pub(super) fn take(&self, id: AttachmentId) -> Option<CachedPicture> {
+        self.lock().remove(&id)
     }
 
     /// Shares a picture, to make a view of it.

@@ -28,7 +28,7 @@ pub struct PoolLimits {
 
 impl Default for PoolLimits {
     fn default() -> Self {
-        Self { edits_at_once: 2, memory_bytes: 512 << 20, max_wait: Duration::from_secs(30) }
+        Self { edits_at_once: 2, memory_bytes: 768 << 20, max_wait: Duration::from_secs(30) }
     }
 }
 
@@ -43,9 +43,6 @@ pub struct RenderPool {
 }
 
 impl RenderPool {
-    /// Memory that the pool reserves per pixel: four bytes, and three copies at an edit's peak (before, after, encoded).
-    pub const BYTES_PER_PIXEL: u64 = 4 * 3;
-
     pub fn new(pool: PoolLimits, limits: Limits, fonts: Fonts) -> Self {
         let pixel_cache_bytes = pool.memory_bytes / PIXEL_CACHE_SHARE;
         let for_edits = pool.memory_bytes - pixel_cache_bytes;
@@ -85,19 +82,18 @@ impl RenderPool {
         self.edits.has_waiting(conversation)
     }
 
-    /// Runs an edit. `pixels` is the larger of the pixel counts before and after it.
-    pub async fn run_edit<T: Send + 'static>(
+    /// Waits for the memory that an edit takes at its peak, files included: load them after this. Refuses an edit that
+    /// never fits.
+    pub async fn reserve_edit(
         &self,
         conversation: &Conversation,
-        pixels: u64,
-        edit: impl FnOnce(&EditContext) -> Result<T, ImagingError> + Send + 'static,
-    ) -> Result<T, RenderError> {
-        let memory_bytes = pixels.saturating_mul(Self::BYTES_PER_PIXEL);
-        let place = self.edits.reserve(conversation, memory_bytes).await?;
-        self.run_in(&place, edit).await
+        memory_bytes: u64,
+    ) -> Result<Reservation, RenderError> {
+        self.edits.reserve(conversation, memory_bytes).await
     }
 
-    async fn run_in<T: Send + 'static>(
+    /// Runs an edit within the memory that was reserved for it.
+    pub async fn run_edit<T: Send + 'static>(
         &self,
         place: &Reservation,
         edit: impl FnOnce(&EditContext) -> Result<T, ImagingError> + Send + 'static,

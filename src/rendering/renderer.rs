@@ -4,8 +4,8 @@
 //! rendered from it when they are asked for.
 
 use super::{
-    PixelEdit, RenderError, RenderPool, TurnPixels, ViewImage,
-    chain::{ChainSource, EditChain, Rendered},
+    RenderError, RenderPool, TurnPixels, ViewImage,
+    chain::{ChainPlan, EditChain, PlannedSource, RecipeEdit, Rendered},
     pixel_cache::PixelCache,
     view_cache::ViewCache,
 };
@@ -15,14 +15,17 @@ use crate::{
     store::Store,
 };
 use bytes::Bytes;
-use imaging::{EditContext, Encoded, View};
+use imaging::{EditContext, EditCost, Encoded, Footprint, Format, HEAD_BYTES, ImagingError, View};
 use std::sync::Arc;
 
 /// A longer chain of recipes is a loop.
 const MAX_RECIPE_DEPTH: usize = 500;
 
+/// An estimate below this is not worth a look into the file.
+const LARGE_ESTIMATE: u64 = 64 << 20;
+
 /// Turns a recipe into its edit. The tools know the edits, and rendering must not know the tools: `app` passes it in.
-pub type ReadRecipe = fn(&Recipe) -> Result<Arc<PixelEdit>, RenderError>;
+pub type ReadRecipe = fn(&Recipe) -> Result<RecipeEdit, RenderError>;
 
 /// Cheap to clone; all clones share pool and caches.
 #[derive(Clone)]
@@ -57,15 +60,15 @@ impl Renderer {
         if file.is_stored() {
             return Ok(file.clone());
         }
-        let chain = self.load_chain(file).await?;
+        let plan = self.plan_chain(file).await?;
         let render = |chain: EditChain, work: &EditContext| match chain.apply(None, work)? {
             Rendered::Picture(picture) => imaging::encode(&picture),
             Rendered::File(encoded) => Ok(encoded),
         };
-        let encoded = self
-            .pool
-            .run_edit(&file.conversation, chain.max_pixels(), move |work| render(chain, work))
-            .await?;
+        let place = self.pool.reserve_edit(&file.conversation, plan.memory()).await?;
+        let chain = plan.load(&self.attachments).await?;
+        let encoded = self.pool.run_edit(&place, move |work| render(chain, work)).await?;
+        drop(place);
         let stored = self.attachments.store_rendered(file, Bytes::from(encoded.bytes)).await?;
         self.store.store_rendered_attachment(&stored).await?;
         Ok(stored)
@@ -105,46 +108,97 @@ impl Renderer {
     }
 
     async fn render_view(&self, file: &Attachment, view: View) -> Result<Encoded, RenderError> {
+        let cost = EditCost::Resample;
+        let result_pixels = u64::from(view.longest).pow(2);
         if let Some(picture) = self.pixels.get(file.attachment_id) {
-            let render = move |work: &EditContext| imaging::view(&picture, &view, work);
-            return self.pool.run_edit(&file.conversation, pixel_count(file), render).await;
+            let memory = Footprint::of_picture(&picture).editing(cost, result_pixels);
+            let place = self.pool.reserve_edit(&file.conversation, memory).await?;
+            return self.pool.run_edit(&place, move |work| imaging::view(&picture, &view, work)).await;
         }
-        let bytes = self.bytes(file).await?;
-        let render = move |work: &EditContext| imaging::view_file(&bytes, &view, work);
-        self.pool.run_edit(&file.conversation, pixel_count(file), render).await
+        let render = move |bytes: Bytes, work: &EditContext| imaging::view_file(&bytes, &view, work);
+        self.run_on_file(file, cost, result_pixels, render).await
+    }
+
+    /// Runs work on the file of a picture, within the memory that it takes at its peak. The result has at most
+    /// `result_pixels`.
+    pub async fn run_on_file<T: Send + 'static>(
+        &self,
+        file: &Attachment,
+        cost: EditCost,
+        result_pixels: u64,
+        work: impl FnOnce(Bytes, &EditContext) -> Result<T, ImagingError> + Send + 'static,
+    ) -> Result<T, RenderError> {
+        let file = self.ensure_stored(file).await?;
+        let footprint = self.footprint(&file).await?;
+        let memory = footprint.decoding().max(footprint.editing(cost, result_pixels));
+        let place = self.pool.reserve_edit(&file.conversation, memory).await?;
+        let bytes = self.attachments.bytes(&file).await?;
+        self.pool.run_edit(&place, move |context| work(bytes, context)).await
+    }
+
+    /// What decides how much memory a stored picture takes. Looks into the file only if that may matter.
+    pub async fn footprint(&self, file: &Attachment) -> Result<Footprint, RenderError> {
+        let format = Format::from_mime(&file.mime_type).ok_or(ImagingError::NotAnImage)?;
+        let (size, file_bytes) = (size_of(file), file.size.unsigned_abs());
+        let assumed = Footprint::assume(format, size, file_bytes);
+        let estimate = assumed.decoding().max(assumed.editing(EditCost::Resample, assumed.pixels()));
+        if estimate < LARGE_ESTIMATE.min(self.pool.memory() / 2) {
+            return Ok(assumed);
+        }
+        let head = self.attachments.byte_range(file, 0..HEAD_BYTES.min(file_bytes)).await?;
+        Ok(Footprint::read(format, size, file_bytes, &head))
     }
 
     /// Follows recipes back to the nearest cached pixels or stored file. Cached pixels are taken out of the cache, because
     /// the caller edits them in place.
-    pub async fn load_chain(&self, file: &Attachment) -> Result<EditChain, RenderError> {
+    pub async fn plan_chain(&self, file: &Attachment) -> Result<ChainPlan, RenderError> {
         let mut current = file.clone();
-        let mut edits = Vec::new();
-        let mut max_pixels = 0;
+        let mut steps = Vec::new();
         let source = loop {
-            max_pixels = max_pixels.max(pixel_count(&current));
             if let Some(picture) = self.pixels.take(current.attachment_id) {
-                break ChainSource::Pixels(picture);
+                break PlannedSource::Pixels(picture);
             }
             if current.is_stored() {
-                break ChainSource::File(self.attachments.bytes(&current).await?);
+                break PlannedSource::File(Box::new(current));
             }
             let deleted = || RenderError::SourceDeleted { filename: file.filename.clone() };
             let (Some(recipe), Some(parent)) = (current.recipe(), current.parents.first()) else {
                 return Err(deleted());
             };
-            edits.push((self.read_recipe)(recipe)?);
+            steps.push((self.read_recipe(recipe)?, size_of(&current)));
             let parent = self.store.attachment(&file.conversation, *parent).await?;
             current = parent.ok_or_else(deleted)?;
-            if edits.len() > MAX_RECIPE_DEPTH {
+            if steps.len() > MAX_RECIPE_DEPTH {
                 return Err(deleted());
             }
         };
-        edits.reverse();
-        Ok(EditChain { source, edits, max_pixels })
+        let (mut footprint, mut memory) = match &source {
+            PlannedSource::Pixels(cached) => (Footprint::of_picture(cached.picture()), 0),
+            PlannedSource::File(stored) => {
+                let footprint = self.footprint(stored).await?;
+                (footprint, footprint.decoding())
+            }
+        };
+        let mut edits = Vec::new();
+        let mut before = match &source {
+            PlannedSource::Pixels(cached) => (cached.picture().width(), cached.picture().height()),
+            PlannedSource::File(stored) => size_of(stored),
+        };
+        for (step, size) in steps.into_iter().rev() {
+            let area = (step.area)(before.0.into(), before.1.into()) as u64;
+            memory = memory.max(footprint.editing(step.cost, area));
+            (footprint, before) = (footprint.edited(step.cost, size), size);
+            edits.push(step.edit);
+        }
+        Ok(ChainPlan { source, edits, memory, footprint })
+    }
+
+    fn read_recipe(&self, recipe: &Recipe) -> Result<RecipeEdit, RenderError> {
+        (self.read_recipe)(recipe)
     }
 }
 
-fn pixel_count(file: &Attachment) -> u64 {
-    let side = |side: Option<i64>| side.unwrap_or_default().unsigned_abs();
-    side(file.width).saturating_mul(side(file.height))
+fn size_of(file: &Attachment) -> (u32, u32) {
+    let side = |side: Option<i64>| u32::try_from(side.unwrap_or_default()).unwrap_or(u32::MAX);
+    (side(file.width), side(file.height))
 }

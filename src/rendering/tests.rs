@@ -12,7 +12,7 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-const MEGAPIXEL: u64 = 1 << 20;
+const MIB: u64 = 1 << 20;
 
 /// Work that reports its start and ends on request.
 struct Held {
@@ -32,6 +32,16 @@ fn impatient_pool(edits_at_once: usize, memory_bytes: u64) -> RenderPool {
     RenderPool::new(limits, imaging::Limits::default(), imaging::Fonts::default())
 }
 
+async fn run<T: Send + 'static>(
+    pool: &RenderPool,
+    conversation: &Conversation,
+    memory_bytes: u64,
+    work: impl FnOnce(&imaging::EditContext) -> Result<T, ImagingError> + Send + 'static,
+) -> Result<T, RenderError> {
+    let place = pool.reserve_edit(conversation, memory_bytes).await?;
+    pool.run_edit(&place, work).await
+}
+
 fn ann() -> Conversation {
     Conversation::telegram(1)
 }
@@ -41,12 +51,12 @@ fn bob() -> Conversation {
 }
 
 /// In a conversation of its own, so that it waits for nothing but workers and memory.
-fn hold(pool: &RenderPool, pixels: u64) -> Held {
+fn hold(pool: &RenderPool, memory_bytes: u64) -> Held {
     static CHATS: AtomicI64 = AtomicI64::new(100);
-    hold_for(pool, Conversation::telegram(CHATS.fetch_add(1, Ordering::Relaxed)), pixels)
+    hold_for(pool, Conversation::telegram(CHATS.fetch_add(1, Ordering::Relaxed)), memory_bytes)
 }
 
-fn hold_for(pool: &RenderPool, conversation: Conversation, pixels: u64) -> Held {
+fn hold_for(pool: &RenderPool, conversation: Conversation, memory_bytes: u64) -> Held {
     let (tell, begun) = oneshot::channel();
     let (end, wait) = mpsc::channel();
     let pool = pool.clone();
@@ -56,7 +66,7 @@ fn hold_for(pool: &RenderPool, conversation: Conversation, pixels: u64) -> Held 
             let _ = wait.recv();
             Ok(())
         };
-        pool.run_edit(&conversation, pixels, work).await
+        run(&pool, &conversation, memory_bytes, work).await
     });
     Held { begun, end, done }
 }
@@ -88,11 +98,10 @@ async fn no_more_edits_run_than_there_are_workers() {
 
 #[tokio::test]
 async fn edits_wait_for_memory() {
-    // At twelve bytes per pixel, two pictures of two megapixels fit into 48 MiB; a third must wait. A quarter of the 64 MiB
-    // belongs to the pixel cache.
-    let pool = pool(10, 64 << 20);
-    let first = hold(&pool, 2 * MEGAPIXEL);
-    let second = hold(&pool, 2 * MEGAPIXEL);
+    // A quarter of the 64 MiB belongs to the pixel cache.
+    let pool = pool(10, 64 * MIB);
+    let first = hold(&pool, 24 * MIB);
+    let second = hold(&pool, 24 * MIB);
     first.begun.await.unwrap();
     second.begun.await.unwrap();
     let mut third = hold(&pool, 1);
@@ -108,18 +117,18 @@ async fn edits_wait_for_memory() {
 }
 
 #[tokio::test]
-async fn an_edit_larger_than_the_memory_runs_alone() {
-    let pool = pool(4, 16 << 20);
-    let huge = hold(&pool, u64::MAX);
-    huge.begun.await.unwrap();
-    let mut other = hold(&pool, 1);
-    settle().await;
-    assert!(other.begun.try_recv().is_err());
-    huge.end.send(()).unwrap();
-    other.begun.await.unwrap();
-    other.end.send(()).unwrap();
-    huge.done.await.unwrap().unwrap();
-    other.done.await.unwrap().unwrap();
+async fn an_edit_larger_than_the_memory_is_refused_with_the_reason() {
+    let pool = pool(4, 16 * MIB);
+    assert_eq!(run(&pool, &ann(), 12 * MIB, |_| Ok(7)).await.unwrap(), 7);
+    for needed in [13 * MIB, u64::MAX] {
+        let error = run(&pool, &ann(), needed, |_| Ok(7)).await.expect_err("too much");
+        assert!(!error.is_transient());
+        let told = error.describe();
+        assert!(
+            told.contains("at most 12 MB are set aside here") && told.contains("Use a smaller"),
+            "{told}"
+        );
+    }
 }
 
 #[tokio::test]
@@ -141,14 +150,14 @@ async fn abandoned_work_keeps_its_worker_until_it_ends() {
 async fn a_panic_fails_only_that_edit() {
     let pool = pool(1, 1 << 20);
     for _ in 0..3 {
-        let broken = pool.run_edit::<()>(&ann(), 1, |_| panic!("secret detail")).await;
+        let broken = run::<()>(&pool, &ann(), 1, |_| panic!("secret detail")).await;
         let Err(error @ RenderError::Crashed) = broken else {
             panic!("{broken:?}");
         };
         assert!(!error.to_string().contains("secret"), "{error}");
     }
-    assert_eq!(pool.run_edit(&ann(), 1, |_| Ok(7)).await.unwrap(), 7);
-    let refused = pool.run_edit::<()>(&ann(), 1, |_| Err(ImagingError::NotAnImage)).await;
+    assert_eq!(run(&pool, &ann(), 1, |_| Ok(7)).await.unwrap(), 7);
+    let refused = run::<()>(&pool, &ann(), 1, |_| Err(ImagingError::NotAnImage)).await;
     assert!(matches!(refused, Err(RenderError::Imaging(ImagingError::NotAnImage))));
 }
 
@@ -157,7 +166,7 @@ async fn abandoned_work_is_stopped() {
     let pool = pool(1, 1 << 20);
     let (tell, mut begun) = oneshot::channel();
     let ann = ann();
-    let endless = pool.run_edit::<()>(&ann, 1, move |work: &imaging::EditContext| {
+    let endless = run::<()>(&pool, &ann, 1, move |work: &imaging::EditContext| {
         let _ = tell.send(());
         loop {
             work.check_stopped()?;
@@ -171,7 +180,7 @@ async fn abandoned_work_is_stopped() {
     }
     drop(endless);
     // The only worker is free again: the work has ended, not just the waiting.
-    assert_eq!(pool.run_edit(&ann, 1, |_| Ok(7)).await.unwrap(), 7);
+    assert_eq!(run(&pool, &ann, 1, |_| Ok(7)).await.unwrap(), 7);
 }
 
 fn assert_busy<T: std::fmt::Debug>(result: Result<T, RenderError>) {
@@ -182,15 +191,15 @@ fn assert_busy<T: std::fmt::Debug>(result: Result<T, RenderError>) {
 
 #[tokio::test]
 async fn waiting_for_a_worker_or_for_memory_ends_with_the_reason() {
-    for (workers, pixels) in [(1, 1), (2, 4 * MEGAPIXEL)] {
-        let pool = impatient_pool(workers, 64 << 20);
-        let held = hold(&pool, pixels);
+    for (workers, memory_bytes) in [(1, 1), (2, 48 * MIB)] {
+        let pool = impatient_pool(workers, 64 * MIB);
+        let held = hold(&pool, memory_bytes);
         held.begun.await.unwrap();
         assert!(!pool.has_waiting_edits(&ann()));
-        assert_busy(pool.run_edit(&ann(), pixels, |_| Ok(7)).await);
+        assert_busy(run(&pool, &ann(), memory_bytes, |_| Ok(7)).await);
         held.end.send(()).unwrap();
         held.done.await.unwrap().unwrap();
-        assert_eq!(pool.run_edit(&ann(), pixels, |_| Ok(7)).await.unwrap(), 7);
+        assert_eq!(run(&pool, &ann(), memory_bytes, |_| Ok(7)).await.unwrap(), 7);
     }
 }
 
@@ -220,7 +229,7 @@ async fn an_edit_of_another_conversation_goes_before_the_third_of_the_first() {
 
 #[tokio::test]
 async fn reading_takes_no_worker_of_editing() {
-    let pool = impatient_pool(1, 64 << 20);
+    let pool = impatient_pool(1, 64 * MIB);
     let (end, wait) = mpsc::channel::<()>();
     let (tell, begun) = oneshot::channel();
     let place = pool.reserve_reading(&ann(), 1).await.unwrap();
@@ -232,7 +241,7 @@ async fn reading_takes_no_worker_of_editing() {
         place.run(work).await
     });
     begun.await.unwrap();
-    assert_eq!(pool.run_edit(&ann(), 4 * MEGAPIXEL, |_| Ok(7)).await.unwrap(), 7);
+    assert_eq!(run(&pool, &ann(), 48 * MIB, |_| Ok(7)).await.unwrap(), 7);
     end.send(()).unwrap();
     read.await.unwrap().unwrap();
 }

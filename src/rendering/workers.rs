@@ -109,13 +109,16 @@ impl Workers {
         lane.is_some_and(|lane| lane.waiting.load(Ordering::Relaxed) > 0)
     }
 
-    /// Waits for memory, and for earlier work of the same conversation. Work larger than the whole memory runs alone.
+    /// Waits for memory, and for earlier work of the same conversation. Refuses work that needs more than there is.
     pub async fn reserve(
         &self,
         conversation: &Conversation,
         memory_bytes: u64,
     ) -> Result<Reservation, RenderError> {
-        let share = u32::try_from(memory_bytes.div_ceil(MIB)).unwrap_or(u32::MAX).clamp(1, self.memory_mib);
+        let share = u32::try_from(memory_bytes.div_ceil(MIB)).unwrap_or(u32::MAX).max(1);
+        if share > self.memory_mib {
+            return Err(RenderError::TooMuchMemory { needed: memory_bytes, limit: self.memory() });
+        }
         let lane = self.lane(conversation);
         let since = Instant::now();
         let permits = {

@@ -220,6 +220,7 @@ verbs! {
         write release_reservation(id: ReservationId) -> ();
         write charge_reservation(id: ReservationId) -> ();
         write charge_expired_reservations(now: DateTime<Utc>) -> u64;
+        write charge_open_reservations() -> u64;
     }
     drafts {
         write start_draft(turn: TurnId, send: &PlannedSend, reply_to: Option<&str>) -> Option<i64>;

@@ -7,7 +7,7 @@ use super::{
     edits::derived_name,
     outcome::{Failure, gather},
     schema::{CORNERS, Corners, region_properties},
-    sources::{find_all, load_image},
+    sources::{check_image, find_all},
     wording,
 };
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
 };
 use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
-use imaging::{self, EditContext, Encoded, ImagingError, Region, ops};
+use imaging::{self, EditContext, EditCost, Encoded, Footprint, ImagingError, Region, ops};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
@@ -280,51 +280,61 @@ struct Transformation<'a> {
 impl Transformation<'_> {
     /// The new picture, and whether the original was an animation.
     async fn one(&self, file: Result<Attachment, Failure>) -> Result<(Output, bool), Failure> {
-        let (file, bytes) = load_image(self.context, file?).await?;
-        let was_animated = imaging::is_animated(&bytes);
-        let made = match self.part {
-            Some(part) => self.transform_region(&file, bytes, part).await,
-            None => self.transform_whole(&file, bytes).await,
+        let file = file?;
+        let made = match (check_image(self.context.pool().limits(), &file), self.part) {
+            (Err(error), _) => Err(error),
+            (Ok(_), Some(part)) => self.transform_region(&file, part).await,
+            (Ok(_), None) => self.transform_whole(&file).await,
         };
-        match made {
-            Ok(made) => Ok((Output::Made(made), was_animated)),
-            Err(error) => Err(Failure::of(&file, &error)),
-        }
+        made.map(|(made, was_animated)| (Output::Made(made), was_animated))
+            .map_err(|error| Failure::of(&file, &error))
     }
 
-    /// The service's picture is the result.
-    async fn transform_whole(&self, file: &Attachment, bytes: Bytes) -> Result<Attachment, ToolError> {
-        let scale_down = move |work: &EditContext| {
-            imaging::view_file(&bytes, &imaging::View::whole(MAX_UPLOAD_SIDE), work)
+    /// The service's picture is the result. Also tells whether the original is an animation.
+    async fn transform_whole(&self, file: &Attachment) -> Result<(Attachment, bool), ToolError> {
+        let scale_down = move |bytes: Bytes, work: &EditContext| {
+            let view = imaging::view_file(&bytes, &imaging::View::whole(MAX_UPLOAD_SIDE), work)?;
+            Ok((to_loaded_file(view), imaging::is_animated(&bytes)))
         };
-        let picture =
-            to_loaded_file(self.context.pool().run_edit(&file.conversation, pixels(file), scale_down).await?);
+        let (picture, was_animated) = self.run_on_file(file, scale_down).await?;
         let redrawn = self.request(picture, None).await?;
         let extension = check_picture(self.context, &redrawn).await?;
-        self.store(file, redrawn, extension).await
+        Ok((self.store(file, redrawn, extension).await?, was_animated))
     }
 
-    /// Only the region of the service's picture is pasted into the original; every other pixel stays.
+    /// Only the region of the service's picture is pasted into the original; every other pixel stays. The file is not in
+    /// memory for the minutes that a service takes.
     async fn transform_region(
         &self,
         file: &Attachment,
-        bytes: Bytes,
         part: Region,
-    ) -> Result<Attachment, ToolError> {
-        let pool = self.context.pool();
-        let prepare = move |work: &EditContext| prepare_region(&bytes, part, work);
-        let (picture, only, layout) = pool.run_edit(&file.conversation, pixels(file), prepare).await?;
+    ) -> Result<(Attachment, bool), ToolError> {
+        let prepare = move |bytes: Bytes, work: &EditContext| {
+            Ok((prepare_region(&bytes, part, work)?, imaging::is_animated(&bytes)))
+        };
+        let ((picture, only, layout), was_animated) = self.run_on_file(file, prepare).await?;
         let redrawn = self.request(picture, Some(only)).await?;
         check_picture(self.context, &redrawn).await?;
-        // Loaded again, so that the file is not in memory for the minutes that a service takes.
-        let original = self.context.bytes(file).await?;
-        let paste = move |work: &EditContext| {
+        let paste = move |bytes: Bytes, work: &EditContext| {
             let canvas = imaging::decode(&redrawn, work)?;
-            let original = imaging::decode(&original, work)?;
+            let original = imaging::decode(&bytes, work)?;
             imaging::encode(&ops::paste_region(original, canvas, &layout, part, work)?)
         };
-        let Encoded { bytes, extension, .. } = pool.run_edit(&file.conversation, pixels(file), paste).await?;
-        self.store(file, bytes.into(), extension).await
+        let Encoded { bytes, extension, .. } = self.run_on_file(file, paste).await?;
+        Ok((self.store(file, bytes.into(), extension).await?, was_animated))
+    }
+
+    /// With memory for the original and for a picture of the service.
+    async fn run_on_file<T: Send + 'static>(
+        &self,
+        file: &Attachment,
+        work: impl FnOnce(Bytes, &EditContext) -> Result<T, ImagingError> + Send + 'static,
+    ) -> Result<T, ToolError> {
+        let (width, height) = Shape::Landscape.size();
+        let of_service = u64::from(width) * u64::from(height);
+        let side = |side: Option<i64>| side.unwrap_or_default().unsigned_abs();
+        let result_pixels = side(file.width).saturating_mul(side(file.height)).saturating_add(of_service);
+        Ok(self.context.renderer.run_on_file(file, EditCost::Resample, result_pixels, work).await?)
     }
 
     async fn request(&self, picture: LoadedFile, only: Option<EditArea>) -> Result<Bytes, ToolError> {
@@ -374,12 +384,6 @@ fn to_loaded_file(encoded: Encoded) -> LoadedFile {
     LoadedFile { mime: encoded.mime.to_owned(), bytes: encoded.bytes.into() }
 }
 
-fn pixels(file: &Attachment) -> u64 {
-    let side = |side: Option<i64>| side.unwrap_or_default().unsigned_abs();
-    let (width, height) = Shape::Landscape.size();
-    side(file.width).saturating_mul(side(file.height)).max(u64::from(width) * u64::from(height))
-}
-
 /// Checks the quota before anything is paid for.
 async fn check_room(context: &ToolContext) -> Result<(), ToolError> {
     Ok(context.renderer.attachments.check_limits(&context.scope, "the new image", 1, 0).await?)
@@ -392,10 +396,12 @@ async fn check_picture(context: &ToolContext, bytes: &Bytes) -> Result<&'static 
         unusable()
     };
     let probe = imaging::probe(bytes).map_err(|error| refuse(&error))?;
-    let (file, pixels) = (bytes.clone(), u64::from(probe.width) * u64::from(probe.height));
     context.pool().limits().check(probe.width, probe.height).map_err(|error| refuse(&error))?;
+    let (file, size) = (bytes.clone(), (probe.width, probe.height));
+    let memory = Footprint::read(probe.format, size, bytes.len() as u64, bytes).decoding();
+    let place = context.pool().reserve_edit(context.scope.conversation(), memory).await?;
     let open = move |work: &EditContext| imaging::decode(&file, work).map(imaging::Picture::recycle);
-    match context.pool().run_edit(context.scope.conversation(), pixels, open).await {
+    match context.pool().run_edit(&place, open).await {
         Ok(()) => Ok(probe.format.extension()),
         Err(RenderError::Imaging(error)) => Err(refuse(&error)),
         Err(other) => Err(other.into()),

@@ -8,8 +8,12 @@ use super::{
     wording,
 };
 use crate::{attachments::format_size, domain::Attachment, providers::ToolSpec};
+use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
-use imaging::info::{self, AnimationInfo, Brightness, CameraInfo, Info, PixelInfo, Sharpness};
+use imaging::{
+    EditContext, EditCost,
+    info::{self, AnimationInfo, Brightness, CameraInfo, Info, PixelInfo, Sharpness},
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -89,11 +93,8 @@ async fn measure(context: &ToolContext, file: &Attachment) -> Result<(Info, u64)
 
     let (width, height) = (side(file.width), side(file.height));
     context.pool().limits().check(width, height)?;
-    let bytes = context.bytes(file).await?;
-    let (pixels, size) = (u64::from(width) * u64::from(height), bytes.len() as u64);
-    let conversation = context.scope.conversation();
-    let info = context.pool().run_edit(conversation, pixels, move |work| info::info(&bytes, work)).await?;
-    Ok((info, size))
+    let measure = |bytes: Bytes, work: &EditContext| Ok((info::info(&bytes, work)?, bytes.len() as u64));
+    Ok(context.renderer.run_on_file(file, EditCost::Measure, 0, measure).await?)
 }
 
 fn describe_info(name: &str, bytes: u64, info: &Info) -> String {

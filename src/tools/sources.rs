@@ -5,7 +5,6 @@ use crate::{
     attachments::AttachmentError,
     domain::{Attachment, AttachmentId},
 };
-use bytes::Bytes;
 use imaging::Limits;
 
 /// The files of these ids, in order. Only this conversation is searched.
@@ -35,21 +34,6 @@ pub(super) fn check_image(limits: &Limits, file: &Attachment) -> Result<(u32, u3
     let (width, height) = (side(file.width), side(file.height));
     limits.check(width, height)?;
     Ok((width, height))
-}
-
-/// Checks a picture, then loads its bytes.
-pub(super) async fn load_image(
-    context: &ToolContext,
-    file: Attachment,
-) -> Result<(Attachment, Bytes), Failure> {
-    let loaded = match check_image(context.pool().limits(), &file) {
-        Ok(_) => context.bytes(&file).await,
-        Err(error) => Err(error),
-    };
-    match loaded {
-        Ok(bytes) => Ok((file, bytes)),
-        Err(error) => Err(Failure::of(&file, &error)),
-    }
 }
 
 /// A width or height of an attachment row, as pixels.

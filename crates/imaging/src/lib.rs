@@ -26,7 +26,7 @@
 //! | Pixels | `picture`, `buffer_pool`, `pixels`, `geometry`, `blur`, `palette`, `paint`, `text` |
 //! | Codecs | `codecs` (decode, encode), `sources` (several encoded pictures) |
 //! | Edits | [`ops`] |
-//! | Whole files | `convert`, `animation`, `grid` and `view` (small copies to look at), [`info`] (facts about a picture) |
+//! | Whole files | `convert`, `memory` (how much a picture takes), `animation`, `grid` and `view` (small copies to look at), [`info`] (facts about a picture) |
 //!
 //! # Example
 //!
@@ -61,6 +61,7 @@ mod geometry;
 mod grid;
 pub mod info;
 mod limits;
+mod memory;
 pub mod ops;
 mod paint;
 mod palette;
@@ -73,7 +74,7 @@ mod tests;
 mod text;
 mod view;
 
-pub use animation::{Animation, AnimationFormat, animate, edit_frames, is_animated};
+pub use animation::{Animation, AnimationFormat, MAX_ANIMATION_BYTES, animate, edit_frames, is_animated};
 pub use codecs::{Encoded, decode, encode};
 pub use color::Color;
 pub use context::{EditContext, StopFlag};
@@ -84,6 +85,7 @@ pub use fonts::{FontError, Fonts};
 pub use format::Format;
 pub use grid::grid_steps;
 pub use limits::{Limits, TooLarge};
+pub use memory::{EditCost, Footprint, HEAD_BYTES};
 pub use picture::Picture;
 pub use region::{PixelRect, Region, RegionError};
 pub use sources::{SourceError, Sources};

@@ -8,9 +8,11 @@ const BYTES_PER_TOKEN: u64 = 3;
 /// A picture of 1568 pixels, at the vendor that counts the most for it.
 const TOKENS_PER_PICTURE: u64 = 3_000;
 /// A document of a few pages, or minutes of sound.
-const TOKENS_PER_DOCUMENT: u64 = 30_000;
-/// As long as an answer may become, with thinking.
-const MAX_OUTPUT_TOKENS: u64 = 16_384;
+const MIN_TOKENS_PER_DOCUMENT: u64 = 30_000;
+/// A page of a plain PDF takes about 5 kB, and vendors count up to 3,000 tokens for it.
+const BYTES_PER_DOCUMENT_TOKEN: u64 = 2;
+/// No model takes a longer prompt.
+const MAX_TOKENS_PER_DOCUMENT: u64 = 1_000_000;
 /// What image generation services count for one picture at most, and for its prompt with a picture to edit.
 const TOKENS_PER_GENERATED_PICTURE: u64 = 6_500;
 const TOKENS_PER_GENERATION_PROMPT: u64 = 5_000;
@@ -23,7 +25,8 @@ pub struct TokenEstimate {
 }
 
 impl TokenEstimate {
-    pub fn of_prompt(prompt: &Prompt) -> Self {
+    /// `max_output_tokens` is how long an answer may become, with thinking.
+    pub fn of_prompt(prompt: &Prompt, max_output_tokens: u64) -> Self {
         let tools = prompt.tools.iter().map(|tool| {
             (tool.name.len() + tool.description.len() + tool.parameters.to_string().len()) as u64
         });
@@ -31,7 +34,7 @@ impl TokenEstimate {
             + tools.sum::<u64>()
             + prompt.messages.iter().map(text_bytes).sum::<u64>();
         let files = prompt.messages.iter().flat_map(shown_files).map(tokens_of_file).sum::<u64>();
-        Self { input: bytes.div_ceil(BYTES_PER_TOKEN) + files, output: MAX_OUTPUT_TOKENS }
+        Self { input: bytes.div_ceil(BYTES_PER_TOKEN) + files, output: max_output_tokens }
     }
 
     pub fn of_generated_pictures(count: u64) -> Self {
@@ -63,7 +66,11 @@ fn shown_files(message: &PromptMessage) -> &[ShownFile] {
 }
 
 fn tokens_of_file(file: &ShownFile) -> u64 {
-    if file.attachment.is_image() { TOKENS_PER_PICTURE } else { TOKENS_PER_DOCUMENT }
+    if file.attachment.is_image() {
+        return TOKENS_PER_PICTURE;
+    }
+    (file.attachment.size.unsigned_abs() / BYTES_PER_DOCUMENT_TOKEN)
+        .clamp(MIN_TOKENS_PER_DOCUMENT, MAX_TOKENS_PER_DOCUMENT)
 }
 
 #[cfg(test)]
@@ -75,7 +82,7 @@ mod tests {
         let user = |text: &str| PromptMessage::User { text: text.into(), shown: Vec::new() };
         let prompt =
             Prompt { system: "x".repeat(300), messages: vec![user(&"y".repeat(600))], ..Prompt::default() };
-        let estimate = TokenEstimate::of_prompt(&prompt);
-        assert_eq!((estimate.input, estimate.output), (300, MAX_OUTPUT_TOKENS));
+        let estimate = TokenEstimate::of_prompt(&prompt, 20_000);
+        assert_eq!((estimate.input, estimate.output), (300, 20_000));
     }
 }

@@ -18,6 +18,9 @@ use super::{Completion, ModelSettings, Prompt, ProviderError, ProviderErrorKind,
 use serde_json::Value;
 use std::time::Duration;
 
+/// As long as an answer may become, with thinking, unless an agent's `options` say more.
+const MAX_OUTPUT_TOKENS: u64 = 16_384;
+
 text_enum! {
     /// Whose API a server has.
     Vendor "a vendor" { Anthropic = "anthropic", OpenAi = "openai", Gemini = "gemini" }
@@ -64,6 +67,22 @@ impl Vendor {
             anthropic::reconcile_options(&mut body);
         }
         body
+    }
+
+    /// How long an answer may become, with thinking.
+    pub fn max_output_tokens(self, settings: &ModelSettings) -> u64 {
+        let options = &settings.options;
+        let number =
+            |name: &str, path: &str| options.get(name).and_then(|value| value.pointer(path)?.as_u64());
+        let limit = match self {
+            Self::Anthropic => {
+                let thinking = number("thinking", "/budget_tokens").map(|budget| budget + MAX_OUTPUT_TOKENS);
+                number("max_tokens", "").max(thinking)
+            }
+            Self::OpenAi => number("max_completion_tokens", "").or(number("max_tokens", "")),
+            Self::Gemini => number("generationConfig", "/maxOutputTokens"),
+        };
+        limit.unwrap_or_default().max(MAX_OUTPUT_TOKENS)
     }
 
     /// Fingerprint of the conversation that signed reasoning in the response is bound to, where the vendor binds it.

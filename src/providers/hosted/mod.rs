@@ -107,6 +107,10 @@ impl Provider for Hosted {
         &self.settings.model
     }
 
+    fn max_output_tokens(&self) -> u64 {
+        self.vendor.max_output_tokens(&self.settings)
+    }
+
     fn complete<'a>(
         &'a self,
         prompt: &'a Prompt,

@@ -86,6 +86,10 @@ impl Provider for Offline {
         "offline"
     }
 
+    fn max_output_tokens(&self) -> u64 {
+        0
+    }
+
     fn complete<'a>(
         &'a self,
         prompt: &'a Prompt,

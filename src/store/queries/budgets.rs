@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | answered or refused by the server | `release_reservation`, after `add_usage` | what the server reported |
 //! | given up in the middle | `charge_reservation` | the estimate: the server may charge for it |
-//! | its process died | `charge_expired_reservations` | the estimate |
+//! | its process died | `charge_open_reservations` at the next start, else `charge_expired_reservations` | the estimate |
 
 use super::{Conn, Db, Row, lock_name, rows, usage};
 use crate::{
@@ -89,14 +89,25 @@ pub async fn charge_reservation(conn: &mut Conn, id: ReservationId) -> Result<()
     }
 }
 
-/// The same for requests whose process died. Returns their number.
+/// The same for requests that have been open longer than any request takes. Returns their number.
 pub async fn charge_expired_reservations(conn: &mut Conn, now: DateTime<Utc>) -> Result<u64, QueryError> {
     let sql = format!("DELETE FROM budget_reservations WHERE expires_at < $1 RETURNING {CHARGE}");
     let expired = sqlx::query::<Db>(AssertSqlSafe(sql)).bind(now).fetch_all(&mut *conn).await?;
-    for row in &expired {
+    charge_all(conn, &expired).await
+}
+
+/// The same for every open request. For the start of the program, before it makes requests.
+pub async fn charge_open_reservations(conn: &mut Conn) -> Result<u64, QueryError> {
+    let sql = format!("DELETE FROM budget_reservations RETURNING {CHARGE}");
+    let open = sqlx::query::<Db>(AssertSqlSafe(sql)).fetch_all(&mut *conn).await?;
+    charge_all(conn, &open).await
+}
+
+async fn charge_all(conn: &mut Conn, reservations: &[Row]) -> Result<u64, QueryError> {
+    for row in reservations {
         usage::add_usage(conn, &read_charge(row)?).await?;
     }
-    Ok(expired.len() as u64)
+    Ok(reservations.len() as u64)
 }
 
 fn read_charge(row: &Row) -> Result<RequestUsage, sqlx::Error> {

@@ -89,8 +89,9 @@ pub(super) fn plan(spec: &ToolSpec, arguments: &Value) -> Result<CombinePlan, To
         images: asked.images,
         thing: "An animation",
         min_images: 2,
-        // Up to four frames are in memory: the previous, the next, the canvas and the start of a crossfade.
-        pixels: 4 * u64::from(animation.longest).pow(2),
+        // Up to four frames are in memory: the previous, the next, the canvas and the start of a crossfade. The encoded
+        // animation counts as pixels, too.
+        pixels: 4 * u64::from(animation.longest).pow(2) + imaging::MAX_ANIMATION_BYTES / 8,
         make: Box::new(move |sources, _, work| {
             let (width, height) = animation.frame(sources.size(0)?);
             let encoded = imaging::animate(sources, &animation, work)?;

@@ -5,18 +5,21 @@ use crate::{
     attachments::{NewFile, format_size},
     domain::{Attachment, AttachmentSource, Recipe},
     providers::ToolSpec,
-    rendering::RenderPool,
+    rendering::RenderError,
     tools::{
         Output, Tool, ToolContext, ToolError, ToolResult, arguments, missing_glyphs,
         outcome::Failure,
-        sources::{find_all, load_image, side},
+        sources::{check_image, find_all},
         wording,
     },
 };
 use bytes::Bytes;
 use futures::{FutureExt as _, future::BoxFuture};
-use imaging::{EditContext, Encoded, ImagingError, Limits, SourceError, Sources};
+use imaging::{EditContext, EditCost, Encoded, Footprint, ImagingError, SourceError, Sources};
 use serde_json::Value;
+
+/// A canvas of four channels, its copies on the way, and the encoded file.
+const CANVAS_BYTES_PER_PIXEL: u64 = 12;
 
 type Make = dyn Fn(&Sources, &[NamedImage], &EditContext) -> Result<Combined, SourceError> + Send;
 
@@ -74,28 +77,25 @@ impl Tool for CombineTool {
             let ids = arguments::ids("images", &plan.images)?;
             let glyph_note = missing_glyphs::note(context.pool().fonts(), &plan.writes)?;
             let found = find_all(context, &ids).await?;
-            check_total_size(&found, context)?;
             let mut left_out = Vec::new();
             let mut usable = Vec::new();
             for (position, found) in found.into_iter().enumerate() {
-                let loaded = match found {
-                    Ok(file) => load_image(context, file).await,
-                    Err(failure) => Err(failure),
-                };
-                match loaded {
-                    Ok((file, bytes)) => usable.push((position, file, bytes)),
+                match check_source(context, found).await {
+                    Ok(source) => usable.push((position, source)),
                     Err(failure) => left_out.push((position, failure)),
                 }
             }
             if usable.len() < plan.min_images {
                 return Err(too_few(plan.thing, plan.min_images, left_out));
             }
-            let pixels = pixels_needed(&usable, plan.pixels, context.pool().limits());
+            let memory = memory_needed(usable.iter().map(|(_, source)| source), plan.pixels);
+            let place = context.pool().reserve_edit(context.scope.conversation(), memory).await;
+            let place = place.map_err(|error| with_way_out(error, usable.len()))?;
             let mut files = Vec::new();
             let mut bytes = Vec::new();
-            for (position, file, content) in usable {
+            for (position, Source { file, .. }) in usable {
+                bytes.push(context.renderer.attachments.bytes(&file).await?);
                 files.push((position, file));
-                bytes.push(content);
             }
             let images = files
                 .iter()
@@ -106,10 +106,8 @@ impl Tool for CombineTool {
                 min_images: plan.min_images,
             };
             let make = plan.make;
-            let outcome = context
-                .pool()
-                .run_edit(context.scope.conversation(), pixels, move |at| work.make(&*make, at))
-                .await?;
+            let outcome = context.pool().run_edit(&place, move |at| work.make(&*make, at)).await?;
+            drop(place);
             for (position, error) in outcome.damaged {
                 if let Some((_, file)) = files.iter().find(|(at, _)| *at == position) {
                     left_out.push((position, Failure::of(file, &error.into())));
@@ -130,28 +128,46 @@ impl Tool for CombineTool {
     }
 }
 
-/// All files of a combination are in memory at once, so their total size is bounded by the memory for edits.
-fn check_total_size(found: &[Result<Attachment, Failure>], context: &ToolContext) -> Result<(), ToolError> {
-    let total: u64 = found.iter().flatten().map(|file| file.size.unsigned_abs()).sum();
-    let limit = context.pool().memory();
-    if total <= limit {
-        return Ok(());
-    }
-    Err(ToolError::BadArgument(format!(
-        "These images are {} together, but at most {} can be combined at once. Use fewer, or make them smaller with \
-         resize_image first.",
-        format_size(total),
-        format_size(limit)
-    )))
+/// One of the images, with its file stored but not loaded.
+struct Source {
+    file: Attachment,
+    footprint: Footprint,
 }
 
-/// The pixel count to reserve memory for. One source is decoded at a time; the others are in memory as files, which count
-/// as pixels of the same size.
-fn pixels_needed(usable: &[(usize, Attachment, Bytes)], besides: u64, limits: &Limits) -> u64 {
-    let pixels = |file: &Attachment| u64::from(side(file.width)) * u64::from(side(file.height));
-    let largest = usable.iter().map(|(_, file, _)| pixels(file)).max().unwrap_or(0);
-    let waiting: u64 = usable.iter().map(|(.., bytes)| bytes.len() as u64).sum();
-    largest + besides.min(limits.max_pixels) + waiting / RenderPool::BYTES_PER_PIXEL
+async fn check_source(context: &ToolContext, found: Result<Attachment, Failure>) -> Result<Source, Failure> {
+    let file = found?;
+    let checked = async {
+        check_image(context.pool().limits(), &file)?;
+        let stored = context.ensure_stored(&file).await?;
+        let footprint = context.renderer.footprint(&stored).await?;
+        Ok::<_, ToolError>(Source { file: stored, footprint })
+    };
+    checked.await.map_err(|error| Failure::of(&file, &error))
+}
+
+/// All files are in memory at once, and one of them is decoded at a time. `besides` are the pixels of the result.
+fn memory_needed<'a>(sources: impl Iterator<Item = &'a Source> + Clone, besides: u64) -> u64 {
+    let files: u64 = sources.clone().map(|source| source.file.size.unsigned_abs()).sum();
+    let decoding = |source: &Source| {
+        let footprint = source.footprint;
+        footprint.decoding().max(footprint.editing(EditCost::Resample, besides.min(footprint.pixels())))
+    };
+    let largest = sources.map(decoding).max().unwrap_or_default();
+    files.saturating_add(largest).saturating_add(besides.saturating_mul(CANVAS_BYTES_PER_PIXEL))
+}
+
+/// What a person can do about a combination that never fits.
+fn with_way_out(error: RenderError, images: usize) -> ToolError {
+    match error {
+        RenderError::TooMuchMemory { needed, limit } => ToolError::BadArgument(format!(
+            "These {} take about {} of memory together, but at most {} are set aside here. Use fewer, or make them \
+             smaller with resize_image first.",
+            wording::count(images, "image"),
+            format_size(needed),
+            format_size(limit)
+        )),
+        other => other.into(),
+    }
 }
 
 struct Combination {

@@ -9,7 +9,7 @@ use crate::{
         schema::images,
     },
 };
-use imaging::{self, Conversion, ConversionFormat, MetadataPolicy};
+use imaging::{self, Conversion, ConversionFormat, EditCost, MetadataPolicy};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -104,6 +104,7 @@ pub(super) fn convert(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, To
         done: "Converted",
         suffix: "converted",
         description: format!("converted to {format}{limit}"),
+        cost: EditCost::Convert { to: asked.format, lossless: asked.lossless },
         ..EditPlan::new(
             asked.images,
             EditKind::File(Arc::new(move |source, work| match source {

@@ -10,19 +10,17 @@ use crate::{
     attachments::{NewFile, NewPicture},
     domain::{Attachment, AttachmentId, AttachmentSource, Recipe},
     providers::ToolSpec,
-    rendering::{FileEdit, LastEdit, PixelEdit, Rendered},
+    rendering::{FileEdit, LastEdit, PixelEdit, Rendered, ResultArea},
 };
 use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream};
-use imaging::{self, EditContext, Encoded, ImagingError, Picture};
+use imaging::{self, EditContext, EditCost, Encoded, ImagingError, Picture};
 use serde_json::Value;
 use std::sync::Arc;
 
 const MAX_STEM_CHARS: usize = 80;
 
 type Convert = dyn Fn(Source, &EditContext) -> Result<Encoded, ImagingError> + Send + Sync;
-/// The pixel count of the result, from the width and height of the source.
-type ResultArea = dyn Fn(f64, f64) -> f64 + Send + Sync;
 
 /// A tool that makes one picture from each picture it is given.
 pub(super) struct EditTool {
@@ -47,6 +45,7 @@ pub(in crate::tools) struct EditPlan {
     /// What was done, in a few words.
     pub description: String,
     pub canvas: Box<ResultArea>,
+    pub cost: EditCost,
     /// Text that the edit draws, to report characters without a glyph.
     pub writes: Vec<String>,
     /// Other files that the edit uses, such as the image of a watermark.
@@ -66,6 +65,7 @@ impl EditPlan {
             suffix: "edited",
             description: String::new(),
             canvas: Box::new(|width, height| width * height),
+            cost: EditCost::InPlace,
             writes: Vec::new(),
             extra_parents: Vec::new(),
             note: None,
@@ -127,13 +127,14 @@ pub(in crate::tools) async fn execute(
         context,
         recipe,
         canvas: plan.canvas,
+        cost: plan.cost,
         kind: plan.kind,
         from_file: plan.from_file,
         suffix: plan.suffix,
         description: plan.description,
         extra_parents: plan.extra_parents,
     };
-    // As many at a time as there are workers: each holds its file in memory while it waits.
+    // As many at a time as there are workers: more would only wait.
     let outcomes: Vec<_> = stream::iter(files.into_iter().map(|file| edit.edit_one(file)))
         .buffered(context.pool().worker_count())
         .collect()
@@ -159,6 +160,7 @@ struct EditRun<'a> {
     context: &'a ToolContext,
     recipe: Recipe,
     canvas: Box<ResultArea>,
+    cost: EditCost,
     kind: EditKind,
     from_file: Option<Arc<FileEdit>>,
     suffix: &'static str,
@@ -174,25 +176,25 @@ impl EditRun<'_> {
     }
 
     async fn run_edit(&self, file: &Attachment) -> Result<WithNote<Attachment>, ToolError> {
-        let pixels = self.max_pixels(file)?;
+        let result_pixels = self.result_pixels(file)?;
         let (renderer, pool) = (&self.context.renderer, self.context.pool());
         let conversation = self.context.scope.conversation();
+        let plan = renderer.plan_chain(file).await?;
+        let place = pool.reserve_edit(conversation, plan.memory_with(self.cost, result_pixels)).await?;
         let rendered = match self.kind.clone() {
             EditKind::Pixels(edit) => {
-                let chain = renderer.load_chain(file).await?;
+                let chain = plan.load(&renderer.attachments).await?;
                 let last = LastEdit { edit, from_file: self.from_file.clone() };
-                let pixels = pixels.max(chain.max_pixels());
-                pool.run_edit(conversation, pixels, move |work| chain.apply(Some(last), work)).await?
+                pool.run_edit(&place, move |work| chain.apply(Some(last), work)).await?
             }
             EditKind::File(convert) if file.is_stored() => {
-                let bytes = self.context.bytes(file).await?;
+                let bytes = renderer.attachments.bytes(file).await?;
                 let convert =
                     move |work: &EditContext| convert(Source::File(bytes), work).map(Rendered::File);
-                pool.run_edit(conversation, pixels, convert).await?
+                pool.run_edit(&place, convert).await?
             }
             EditKind::File(convert) => {
-                let chain = renderer.load_chain(file).await?;
-                let pixels = pixels.max(chain.max_pixels());
+                let chain = plan.load(&renderer.attachments).await?;
                 let convert = move |work: &EditContext| {
                     let source = match chain.apply(None, work)? {
                         Rendered::Picture(picture) => Source::Picture(picture),
@@ -200,15 +202,16 @@ impl EditRun<'_> {
                     };
                     convert(source, work).map(Rendered::File)
                 };
-                pool.run_edit(conversation, pixels, convert).await?
+                pool.run_edit(&place, convert).await?
             }
         };
         match rendered {
             Rendered::Picture(picture) => match self.cache(file, picture) {
                 Ok(attachment) => Ok((attachment, None)),
+                // The reserved memory covers encoding.
                 Err(picture) => {
-                    let encoded =
-                        pool.run_edit(conversation, pixels, move |_| imaging::encode(&picture)).await?;
+                    let encoded = pool.run_edit(&place, move |_| imaging::encode(&picture)).await?;
+                    drop(place);
                     self.store(file, encoded).await
                 }
             },
@@ -245,14 +248,12 @@ impl EditRun<'_> {
         Ok((self.context.renderer.attachments.store_file(&self.context.scope, new).await?, encoded.note))
     }
 
-    /// The pixel count that the pool must have memory for. Refuses what is not a picture, or is too large, before it is
-    /// loaded.
-    fn max_pixels(&self, file: &Attachment) -> Result<u64, ToolError> {
+    /// The pixel count of the result. Refuses what is not a picture, or is too large, before it is loaded.
+    fn result_pixels(&self, file: &Attachment) -> Result<u64, ToolError> {
         let limits = self.context.pool().limits();
         let (width, height) = check_image(limits, file)?;
-        let before = u64::from(width) * u64::from(height);
         let after = (self.canvas)(f64::from(width), f64::from(height)) as u64;
-        Ok(before.max(after.min(limits.max_pixels)))
+        Ok(after.min(limits.max_pixels))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     },
 };
 use imaging::{
-    self,
+    self, EditCost,
     ops::{self, CropCenter, CropTo, Fit, FlipAxis, ResizeTo, TrimTolerance},
 };
 use serde::Deserialize;
@@ -185,6 +185,7 @@ pub(super) fn rotate(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, Too
             ops::RotateCorners::Cut => format!("straightened by {degrees} degrees"),
             ops::RotateCorners::Kept => format!("rotated by {degrees} degrees"),
         },
+        cost: if degrees % 90.0 == 0.0 { EditCost::InPlace } else { EditCost::Resample },
         canvas: Box::new(move |width, height| match corners {
             ops::RotateCorners::Cut => width * height,
             ops::RotateCorners::Kept => (width * cos + height * sin) * (width * sin + height * cos),
@@ -306,6 +307,7 @@ pub(super) fn resize(spec: &ToolSpec, arguments: &Value) -> Result<EditPlan, Too
         done: "Resized",
         suffix: "resized",
         description,
+        cost: EditCost::Resample,
         canvas: Box::new(canvas),
         ..EditPlan::new(asked.images, EditKind::pixels(move |picture, work| ops::resize(picture, to, work)))
     })

@@ -6,9 +6,10 @@ use super::{
 };
 use crate::{
     domain::{AttachmentId, Recipe},
-    rendering::{PixelEdit, RenderError},
+    rendering::{PixelEdit, RecipeEdit, RenderError},
     tools::{ToolError, wording},
 };
+use imaging::EditCost;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -41,6 +42,8 @@ pub(in crate::tools) fn plan_sequence(recipe: &Recipe) -> Result<EditPlan, ToolE
     let note = plans.iter().find_map(|plan| plan.note);
     let descriptions: Vec<_> = plans.iter().map(|plan| plan.description.as_str()).collect();
     let description = wording::shortened(&descriptions.join(", then "), 300);
+    let in_place = plans.iter().all(|plan| plan.cost == EditCost::InPlace);
+    let cost = if in_place { EditCost::InPlace } else { EditCost::Resample };
     let canvases: Vec<_> = plans.into_iter().map(|plan| plan.canvas).collect();
     let canvas = move |width: f64, height: f64| {
         let (mut area, mut largest) = (width * height, width * height);
@@ -59,13 +62,15 @@ pub(in crate::tools) fn plan_sequence(recipe: &Recipe) -> Result<EditPlan, ToolE
     });
     let (done, suffix) = ("Edited", "edited");
     let canvas = Box::new(canvas);
-    Ok(EditPlan { done, suffix, description, canvas, writes, note, ..EditPlan::new(Vec::new(), kind) })
+    Ok(EditPlan { done, suffix, description, canvas, cost, writes, note, ..EditPlan::new(Vec::new(), kind) })
 }
 
 /// The pixel edit of a recipe. `Renderer` calls it to render an attachment again.
-pub fn read_recipe(recipe: &Recipe) -> Result<Arc<PixelEdit>, RenderError> {
+pub fn read_recipe(recipe: &Recipe) -> Result<RecipeEdit, RenderError> {
     let plan = if recipe.tool == REPEAT { plan_sequence(recipe) } else { plan_recipe(recipe) };
-    plan.and_then(|plan| pixel_edit(&plan)).map_err(|error| RenderError::BadRecipe(error.describe()))
+    let read =
+        plan.and_then(|plan| Ok(RecipeEdit { edit: pixel_edit(&plan)?, cost: plan.cost, area: plan.canvas }));
+    read.map_err(|error| RenderError::BadRecipe(error.describe()))
 }
 
 fn pixel_edit(plan: &EditPlan) -> Result<Arc<PixelEdit>, ToolError> {

@@ -13,15 +13,18 @@ use crate::{
         wording,
     },
 };
+use bytes::Bytes;
 use futures::{FutureExt as _, future::BoxFuture};
 use imaging::{
-    self, Color,
+    self, Color, EditContext, EditCost,
     ops::{self, Watermark, WatermarkContent, WatermarkPosition},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// A larger mark is scaled down to about this.
+const MAX_MARK_PIXELS: u64 = 4_000_000;
 const MAX_WATERMARK_CHARS: u64 = 200;
 const DEFAULT_SIZE_PERCENT: f64 = 25.0;
 const DEFAULT_OPACITY_PERCENT: f64 = 60.0;
@@ -174,13 +177,10 @@ async fn with_mark(
     if !file.is_image() {
         return Err(bad_argument(format!("mark: {} is not a picture.", file.filename)));
     }
-    let pixels = file.width.unwrap_or_default().saturating_mul(file.height.unwrap_or_default());
-    let bytes = context.bytes(&file).await?;
     let open =
-        move |work: &imaging::EditContext| WatermarkContent::picture(imaging::decode(&bytes, work)?, work);
-    let (conversation, pixels) = (context.scope.conversation(), u64::try_from(pixels).unwrap_or_default());
-    let opened = context.pool().run_edit(conversation, pixels, open).await.map_err(refuse)?;
-    let mut plan = asked.plan(opened);
+        |bytes: Bytes, work: &EditContext| WatermarkContent::picture(imaging::decode(&bytes, work)?, work);
+    let opened = context.renderer.run_on_file(&file, EditCost::Resample, MAX_MARK_PIXELS, open).await;
+    let mut plan = asked.plan(opened.map_err(refuse)?);
     plan.extra_parents.push(mark);
     if let EditKind::Pixels(sign) = plan.kind {
         // The recipe does not hold the other image and cannot be run again, so the result becomes a file at once.

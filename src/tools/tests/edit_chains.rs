@@ -85,8 +85,11 @@ async fn a_forked_chain_gives_both_ends() {
 
 #[tokio::test]
 async fn a_picture_is_stored_at_once_if_the_pixel_cache_is_full() {
-    let small = PoolLimits { edits_at_once: 1, memory_bytes: 2 << 20, ..PoolLimits::default() };
-    let world = World::new().await.with_pool(small);
+    let world = World::new().await.with_pool(PoolLimits { memory_bytes: 256 << 20, ..PoolLimits::default() });
+    // A quarter of the memory belongs to the cache, in steps of one MiB.
+    let other = image::RgbImage::new(8192, 2730).into();
+    let other = imaging::Picture::new(other, imaging::Format::Png);
+    world.context.pixels.insert(AttachmentId::new(), other).unwrap();
     assert!(chain(&world).await.iter().all(Attachment::is_stored));
 }
 

@@ -13,6 +13,7 @@ mod files;
 mod generate_image;
 mod geometry;
 mod look_at_image;
+mod memory;
 mod read_text;
 mod redact;
 mod registry;

@@ -23,7 +23,8 @@ async fn occupy(pool: &RenderPool) -> Occupied {
             let _ = wait.recv();
             Ok(())
         };
-        let _ = pool.run_edit(&Conversation::telegram(1), 1, work).await;
+        let place = pool.reserve_edit(&Conversation::telegram(1), 1).await.unwrap();
+        let _ = pool.run_edit(&place, work).await;
     });
     begun.await.unwrap();
     Occupied { _end: end, _work: work }

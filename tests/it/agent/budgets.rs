@@ -306,6 +306,25 @@ async fn a_cancelled_request_is_charged_as_estimated() {
     stage.clear().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_was_cut_off_by_a_crash_holds_no_budget_after_it() {
+    let world = World::start().await;
+    let model = ScriptedModel::start().await;
+    let settings = Settings::new(&world).with_model(&model.base_url()).with(PER_USER, "0.01");
+    let ann = world.private_chat(user(1001, "Ann"));
+    let program = Program::start(&settings);
+    let gate = model.hold_next();
+    ann.says("hello").await;
+    gate.reached().await;
+    program.kill();
+    let program = Program::start(&settings);
+    let told = ann.next_message().await.text;
+    assert!(told.starts_with("You've used today's budget of $0.01"), "{told}");
+    assert!(usage_of(&ann).await.contains("Today: 1 request, 0 tokens, about $0.0"));
+    gate.open();
+    program.kill();
+}
+
 /// The lines that the program logs until one of them fits.
 async fn wait_for_log(program: &Program, fits: impl Fn(&str) -> bool) {
     let logged = async {

@@ -134,6 +134,17 @@ on_both! {
         assert_eq!(reserved.count(), 3, "40 + 40 + 40");
     }
 
+    async fn a_new_start_charges_every_open_request(store: Store) {
+        let (ann, bob) = (spender(&chat(1), "100", "photothread"), spender(&chat(2), "200", "photothread"));
+        for one in [&reservation(&ann), &reservation(&ann), &reservation(&bob)] {
+            assert_eq!(store.reserve_budget(one, &cap(1000)).await.unwrap(), ReserveOutcome::Reserved);
+        }
+        assert_eq!(store.charge_open_reservations().await.unwrap(), 3);
+        assert_eq!(store.charge_open_reservations().await.unwrap(), 0);
+        assert_eq!(store.costs_of_day(today(), &ann).await.unwrap().by_user, 80);
+        assert_eq!(store.reserve_budget(&reservation(&bob), &cap(41)).await.unwrap(), ReserveOutcome::Reserved, "nothing is held");
+    }
+
     async fn a_request_without_an_end_is_charged_as_estimated(store: Store) {
         let ann = spender(&chat(1), "100", "photothread");
         let (given_up, lost) = (reservation(&ann), BudgetReservation { expires_at: long_ago(), ..reservation(&ann) });

@@ -37,6 +37,11 @@ impl GifWriter {
         self.size
     }
 
+    /// Written so far.
+    pub fn bytes(&self) -> usize {
+        self.encoder.get_ref().len()
+    }
+
     pub fn add(
         &mut self,
         mut frame: RgbaImage,

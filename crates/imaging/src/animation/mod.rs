@@ -20,6 +20,9 @@ use self::scan::AnimationHeader;
 use crate::file::{decoder_error, read_header};
 use crate::{EditContext, Encoded, Format, ImagingError, Limits, Picture, TooLarge, geometry, probe};
 
+/// The largest animation that is written.
+pub const MAX_ANIMATION_BYTES: u64 = 64 << 20;
+
 const MAX_FRAMES: u64 = 500;
 /// All frames together may have this many times the pixels of the largest allowed picture.
 const MAX_TOTAL_PICTURES: u64 = 10;
@@ -149,7 +152,18 @@ impl AnimationWriter {
         match self {
             Self::Gif(writer) => writer.add(frame, delay, context),
             Self::WebP(writer) => writer.add(frame, delay),
+        }?;
+        let written = match self {
+            Self::Gif(writer) => writer.bytes(),
+            Self::WebP(writer) => writer.bytes(),
+        };
+        if written as u64 > MAX_ANIMATION_BYTES {
+            return Err(ImagingError::BadArgument(format!(
+                "This animation would be larger than {} MB. Use a smaller or shorter one.",
+                MAX_ANIMATION_BYTES >> 20
+            )));
         }
+        Ok(())
     }
 
     fn finish(self, context: &EditContext) -> Result<Encoded, ImagingError> {

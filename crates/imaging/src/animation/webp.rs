@@ -35,6 +35,11 @@ impl WebpWriter {
         self.size
     }
 
+    /// Written so far.
+    pub fn bytes(&self) -> usize {
+        self.frames.len()
+    }
+
     pub fn add(&mut self, frame: RgbaImage, delay: u32) -> Result<(), ImagingError> {
         let changed = match &self.shown {
             None => (0, 0, self.size.0, self.size.1),

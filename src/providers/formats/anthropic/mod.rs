@@ -9,16 +9,13 @@ pub use stream::AnthropicStream;
 pub use thinking::fingerprint;
 
 use super::{
-    ApiError, LoadedFiles, invalid,
+    ApiError, LoadedFiles, MAX_OUTPUT_TOKENS, invalid,
     tool_calls::{generate_call_id, valid_name},
 };
 use crate::domain::ToolCall;
 use crate::providers::{Completion, ModelSettings, Prompt, PromptMessage, ProviderErrorKind, Usage};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-
-/// The API requires a limit for every answer. Thinking counts towards it.
-const DEFAULT_MAX_TOKENS: u64 = 16_384;
 
 /// The body of `POST /v1/messages`.
 pub fn request(settings: &ModelSettings, prompt: &Prompt, files: &LoadedFiles) -> Value {
@@ -35,7 +32,8 @@ pub fn request(settings: &ModelSettings, prompt: &Prompt, files: &LoadedFiles) -
     }
     let mut body = json!({
         "model": settings.model,
-        "max_tokens": DEFAULT_MAX_TOKENS,
+        // The API requires a limit for every answer. Thinking counts towards it.
+        "max_tokens": MAX_OUTPUT_TOKENS,
         "messages": messages,
         "stream": settings.stream,
     });
@@ -101,7 +99,7 @@ pub fn reconcile_options(body: &mut Value) {
     let budget = body["thinking"]["budget_tokens"].as_u64();
     let thinks = matches!(body["thinking"]["type"].as_str(), Some("enabled" | "adaptive"));
     if let Some(budget) = budget.filter(|budget| body["max_tokens"].as_u64().unwrap_or(0) <= *budget) {
-        body["max_tokens"] = (budget + DEFAULT_MAX_TOKENS).into();
+        body["max_tokens"] = (budget + MAX_OUTPUT_TOKENS).into();
     }
     let without_tools = body["tools"].is_null();
     let Some(fields) = body.as_object_mut() else { return };
