@@ -439,10 +439,11 @@ async fn serve_telegram(ready: Connected, failures: TaskFailures) {
 /// Reports, once after the start, blobs without a row and rows without a blob.
 async fn audit_files(attachments: Attachments) {
     match attachments.audit().await {
-        Ok(audit) if audit.orphaned.is_empty() && audit.missing.is_empty() => {}
+        Ok(audit) if audit.is_clean() => {}
         Ok(audit) => warn!(
             op = "audit_files",
             orphaned = audit.orphaned.len(),
+            unfinished = audit.unfinished.len(),
             missing = audit.missing.len(),
             "files and database do not fit together; `photothread doctor` tells more"
         ),

@@ -1,5 +1,5 @@
 //! Compares the object store with the database: blobs without a row, and rows without a blob. A crash between blob and row
-//! leaves the former; a lost disk or a restored backup the latter.
+//! leaves the former; a lost disk or a restored backup the latter. A crash while a blob is written leaves its beginning.
 
 use super::{AttachmentError, Attachments, deletion::ROW_GRACE_PERIOD, objects::ListedObject};
 use crate::domain::AttachmentId;
@@ -11,8 +11,21 @@ use std::collections::HashSet;
 pub struct Audit {
     /// Keys of blobs that no attachment uses, and of views of pictures that are gone.
     pub orphaned: Vec<String>,
+    /// Keys of files that an interrupted write left behind.
+    pub unfinished: Vec<String>,
     /// Attachments whose blob is missing.
     pub missing: Vec<AttachmentId>,
+}
+
+impl Audit {
+    pub fn is_clean(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// How many files `delete_orphans` would delete at most.
+    pub fn count_orphans(&self) -> usize {
+        self.orphaned.len() + self.unfinished.len()
+    }
 }
 
 impl Attachments {
@@ -39,6 +52,10 @@ impl Attachments {
         let is_old = |object: &&ListedObject| object.last_modified < Utc::now() - grace;
         let unused = blobs.iter().filter(is_old).filter(|blob| !used.contains(blob.key.as_str()));
         audit.orphaned.extend(unused.map(|blob| blob.key.clone()));
+        for folder in [&folder, &format!("views/{part}")] {
+            let unfinished = self.objects.list_unfinished(folder).await?;
+            audit.unfinished.extend(unfinished.iter().filter(is_old).map(|file| file.key.clone()));
+        }
         for view in self.objects.list(&format!("views/{part}")).await?.iter().filter(is_old) {
             let hash = view.key.rsplit('/').next().and_then(|name| name.split('-').next());
             let picture = format!("{folder}/{}", hash.unwrap_or_default());
@@ -49,7 +66,7 @@ impl Attachments {
         Ok(())
     }
 
-    /// Deletes the orphaned blobs of an audit that still have no row. Returns how many. The bot must not run: it may be
+    /// Deletes what interrupted writes left, and the orphaned blobs of an audit that still have no row. Returns how many. The bot must not run: it may be
     /// about to use one of them.
     pub async fn delete_orphans(&self, audit: &Audit) -> Result<usize, AttachmentError> {
         let mut deleted = 0;
@@ -58,6 +75,10 @@ impl Attachments {
                 self.objects.delete(key).await?;
                 deleted += 1;
             }
+        }
+        for key in &audit.unfinished {
+            self.objects.delete_unfinished(key).await?;
+            deleted += 1;
         }
         Ok(deleted)
     }

@@ -58,26 +58,31 @@ impl PendingBlobs {
         }
     }
 
-    /// Removes and returns the blobs whose time for a row is over.
-    fn take_expired(&self) -> Vec<String> {
-        let mut expired = Vec::new();
-        self.written().retain(|key, writes| {
-            writes.retain(|(_, at)| at.elapsed() < ORPHAN_AGE);
-            if writes.is_empty() {
-                expired.push(key.clone());
-            }
-            !writes.is_empty()
-        });
-        expired
+    /// Records that the row of this write is committed.
+    pub fn settle(&self, key: &str, id: AttachmentId) {
+        self.remove_writes(key, |written_for, _| written_for == id);
+    }
+
+    /// The blobs whose time for a row is over.
+    fn expired(&self) -> Vec<String> {
+        let is_expired = |writes: &[(AttachmentId, Instant)]| writes.iter().all(|(_, at)| is_orphaned(*at));
+        let written = self.written();
+        written.iter().filter(|(_, writes)| is_expired(writes)).map(|(key, _)| key.clone()).collect()
+    }
+
+    fn remove_writes(&self, key: &str, is_over: impl Fn(AttachmentId, Instant) -> bool) {
+        let mut written = self.written();
+        let Some(writes) = written.get_mut(key) else { return };
+        writes.retain(|(id, at)| !is_over(*id, *at));
+        if writes.is_empty() {
+            written.remove(key);
+        }
     }
 
     /// Removes attachments that were deleted: they had their row.
     fn remove_deleted(&self, deleted: &[ObjectToDelete]) {
-        let mut written = self.written();
         for object in deleted {
-            if let Some(writes) = written.get_mut(&object.object_key) {
-                writes.retain(|(id, _)| *id != object.attachment_id);
-            }
+            self.settle(&object.object_key, object.attachment_id);
         }
     }
 
@@ -87,9 +92,20 @@ impl PendingBlobs {
         written.get(key).is_some_and(|writes| writes.iter().any(|(_, at)| at.elapsed() < ROW_GRACE_PERIOD))
     }
 
-    /// True if a write of the same content is not abandoned.
-    fn is_pending(&self, key: &str) -> bool {
-        self.written().contains_key(key)
+    /// Takes a blob off the list of abandoned ones if another write of the same content is pending: it is listed again if
+    /// that one is abandoned, too. True if it was.
+    fn unlist_if_pending(&self, key: &str) -> bool {
+        // Held meanwhile, so that the other write is not abandoned in between.
+        let written = self.written();
+        let is_pending = written.contains_key(key);
+        if is_pending {
+            self.unlist(key);
+        }
+        is_pending
+    }
+
+    fn unlist(&self, key: &str) {
+        self.abandoned().retain(|abandoned| abandoned != key);
     }
 
     fn abandoned(&self) -> MutexGuard<'_, Vec<String>> {
@@ -101,65 +117,114 @@ impl PendingBlobs {
     }
 }
 
+fn is_orphaned(written_at: Instant) -> bool {
+    written_at.elapsed() >= ORPHAN_AGE
+}
+
+/// What a sweep did. What failed stays listed for the next one.
+#[derive(Default)]
+pub struct Swept {
+    /// The hashes of deleted blobs of attachments.
+    pub deleted: Vec<String>,
+    /// The first error.
+    pub error: Option<AttachmentError>,
+}
+
+impl Swept {
+    /// The value; none for an error, of which the first is kept.
+    fn note<T>(&mut self, result: Result<T, AttachmentError>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.error.get_or_insert(error);
+                None
+            }
+        }
+    }
+}
+
 impl Attachments {
-    /// Deletes the blobs of abandoned uploads, unless a row uses them or another upload brings the same content.
+    /// Deletes the blobs of abandoned uploads, unless a row uses them or another upload brings the same content. Goes on
+    /// after an error and returns the first one; a blob stays in the list until it is deleted.
     pub(super) async fn delete_abandoned(&self) -> Result<(), AttachmentError> {
-        loop {
-            let Some(key) = self.pending_blobs.abandoned().pop() else { return Ok(()) };
+        let mut swept = Swept::default();
+        let keys = self.pending_blobs.abandoned().clone();
+        for key in keys {
             let _exclusive = self.pending_blobs.lock.write().await;
-            if self.pending_blobs.is_pending(&key) {
+            if self.pending_blobs.unlist_if_pending(&key) {
                 continue;
             }
-            let deleted = async {
-                if !self.store.object_in_use(&key).await? {
-                    self.objects.delete(&key).await?;
-                }
-                Ok(())
+            if swept.note(self.delete_unless_used(&key).await).is_some() {
+                // Before the lock is given back: the same content may be written and abandoned again after that.
+                self.pending_blobs.unlist(&key);
+            }
+        }
+        swept.error.map_or(Ok(()), Err)
+    }
+
+    async fn delete_unless_used(&self, key: &str) -> Result<(), AttachmentError> {
+        if !self.store.object_in_use(key).await? {
+            self.objects.delete(key).await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes the blobs and views of deleted attachments that no other attachment uses, and orphaned blobs. Goes on after
+    /// an error: one blob that cannot be deleted does not keep the others.
+    pub async fn sweep(&self) -> Swept {
+        let mut swept = Swept::default();
+        swept.note(self.delete_abandoned().await);
+        for key in self.pending_blobs.expired() {
+            let _exclusive = self.pending_blobs.lock.write().await;
+            if swept.note(self.delete_unless_used(&key).await).is_some() {
+                self.pending_blobs.remove_writes(&key, |_, at| is_orphaned(at));
+            }
+        }
+        loop {
+            let Some(listed) = swept.note(self.store.objects_to_delete(BATCH_SIZE).await.map_err(Into::into))
+            else {
+                return swept;
             };
-            let deleted: Result<(), AttachmentError> = deleted.await;
-            if deleted.is_err() {
-                self.pending_blobs.abandoned().push(key);
-                return deleted;
+            self.pending_blobs.remove_deleted(&listed);
+            let mut done = Vec::new();
+            for object in &listed {
+                match swept.note(self.delete_listed(object).await) {
+                    Some(Listed::Deleted) => {
+                        swept.deleted.push(object.sha256.clone());
+                        done.push(object.attachment_id);
+                    }
+                    Some(Listed::InUse) => done.push(object.attachment_id),
+                    // Blobs that may get a row, or cannot be deleted now, stay listed for the next sweep.
+                    Some(Listed::MayGetRow) | None => {}
+                }
+            }
+            let unlisted = swept.note(self.store.unlist_objects(&done).await.map_err(Into::into));
+            if unlisted.is_none() || done.is_empty() || (listed.len() as i64) < BATCH_SIZE {
+                return swept;
             }
         }
     }
 
-    /// Deletes the blobs and views of deleted attachments that no other attachment uses, and orphaned blobs. Returns the
-    /// hashes of the blobs of deleted attachments.
-    pub async fn sweep(&self) -> Result<Vec<String>, AttachmentError> {
-        self.delete_abandoned().await?;
-        let mut deleted = Vec::new();
-        for key in self.pending_blobs.take_expired() {
-            let _exclusive = self.pending_blobs.lock.write().await;
-            if !self.store.object_in_use(&key).await? {
-                self.objects.delete(&key).await?;
-            }
+    async fn delete_listed(&self, object: &ObjectToDelete) -> Result<Listed, AttachmentError> {
+        let _exclusive = self.pending_blobs.lock.write().await;
+        if self.store.object_in_use(&object.object_key).await? {
+            return Ok(Listed::InUse);
         }
-        loop {
-            let listed = self.store.objects_to_delete(BATCH_SIZE).await?;
-            self.pending_blobs.remove_deleted(&listed);
-            let mut done = Vec::new();
-            for object in &listed {
-                let _exclusive = self.pending_blobs.lock.write().await;
-                if self.store.object_in_use(&object.object_key).await? {
-                    done.push(object.attachment_id);
-                    continue;
-                }
-                if self.pending_blobs.may_get_row(&object.object_key) {
-                    continue;
-                }
-                self.objects.delete(&object.object_key).await?;
-                for size in VIEW_SIZES {
-                    self.objects.delete(&view_key(&object.sha256, size)).await?;
-                }
-                deleted.push(object.sha256.clone());
-                done.push(object.attachment_id);
-            }
-            self.store.unlist_objects(&done).await?;
-            // Blobs that may get a row stay listed for the next sweep.
-            if done.is_empty() || (listed.len() as i64) < BATCH_SIZE {
-                return Ok(deleted);
-            }
+        if self.pending_blobs.may_get_row(&object.object_key) {
+            return Ok(Listed::MayGetRow);
         }
+        self.objects.delete(&object.object_key).await?;
+        for size in VIEW_SIZES {
+            self.objects.delete(&view_key(&object.sha256, size)).await?;
+        }
+        Ok(Listed::Deleted)
     }
+}
+
+/// What became of a blob that was listed for deletion.
+enum Listed {
+    Deleted,
+    /// Another attachment has the same content.
+    InUse,
+    MayGetRow,
 }

@@ -144,6 +144,23 @@ pub struct NewPicture {
     pub recipe: Recipe,
 }
 
+/// Room for files in a conversation and of a person, read once. The store checks the quota again when it adds the rows.
+pub struct Room {
+    quota: Quota,
+    kept: StoredBytes,
+    taken: u64,
+}
+
+impl Room {
+    /// Takes the room of one more file.
+    pub fn take(&mut self, bytes: u64) -> Result<(), OverQuota> {
+        let taken = self.taken.saturating_add(bytes);
+        self.quota.check(self.kept, StoredBytes::both(taken))?;
+        self.taken = taken;
+        Ok(())
+    }
+}
+
 /// A stored blob and what was found out about it.
 struct Blob {
     object_key: String,
@@ -295,6 +312,12 @@ impl Attachments {
         })
     }
 
+    /// What may still be added to this conversation, for files whose rows are added together.
+    pub async fn read_room(&self, scope: &Scope) -> Result<Room, AttachmentError> {
+        let kept = self.store.stored_bytes(scope.conversation(), scope.user()).await?;
+        Ok(Room { quota: self.limits.quota, kept, taken: 0 })
+    }
+
     /// Copies files of other conversations into this one: the same blobs under new ids. The caller adds the rows, as with
     /// `store_file`.
     pub async fn copy_into(
@@ -302,9 +325,7 @@ impl Attachments {
         scope: &Scope,
         files: Vec<Attachment>,
     ) -> Result<Vec<Attachment>, AttachmentError> {
-        let size: u64 = files.iter().map(|file| file.size.unsigned_abs()).sum();
-        let kept = self.store.stored_bytes(scope.conversation(), scope.user()).await?;
-        self.limits.quota.check(kept, StoredBytes::both(size))?;
+        self.read_room(scope).await?.take(files.iter().map(|file| file.size.unsigned_abs()).sum())?;
         let mut copies = Vec::new();
         for file in files {
             let copy = Attachment {

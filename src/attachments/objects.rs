@@ -204,6 +204,24 @@ impl Objects {
         Ok(listed.map_ok(read).try_collect().await?)
     }
 
+    /// The files of interrupted writes in a folder of a `file://` store. object_store writes `<key>#<number>` first, and
+    /// `list` leaves such names out. Other stores drop unfinished writes themselves.
+    pub async fn list_unfinished(&self, folder: &str) -> Result<Vec<ListedObject>, ObjectError> {
+        let Some(root) = &self.folder else { return Ok(Vec::new()) };
+        let (path, folder) = (root.join(folder), folder.to_owned());
+        let listed = tokio::task::spawn_blocking(move || read_unfinished(&path, &folder)).await;
+        listed.map_err(io::Error::other).and_then(|listed| listed).map_err(ObjectError::spool)
+    }
+
+    /// Deletes the file of an interrupted write. A missing one is no error.
+    pub async fn delete_unfinished(&self, key: &str) -> Result<(), ObjectError> {
+        let Some(root) = &self.folder else { return Ok(()) };
+        match tokio::fs::remove_file(root.join(key)).await {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(ObjectError::spool(error)),
+            _ => Ok(()),
+        }
+    }
+
     /// Free space of the disk that holds the blobs; none if that is another machine's.
     pub fn free_bytes(&self) -> Option<u64> {
         #[cfg(unix)]
@@ -236,6 +254,24 @@ impl Objects {
         self.inner.delete(&path).await?;
         Ok(())
     }
+}
+
+fn read_unfinished(path: &std::path::Path, folder: &str) -> io::Result<Vec<ListedObject>> {
+    let entries = match std::fs::read_dir(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let number = name.rsplit_once('#').map(|(_, number)| number);
+        if number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())) {
+            let last_modified = entry.metadata()?.modified()?.into();
+            found.push(ListedObject { key: format!("{folder}/{name}"), last_modified });
+        }
+    }
+    Ok(found)
 }
 
 /// The environment variables of one cloud. object_store would also read a bare `TOKEN` or `REGION`, which may belong to

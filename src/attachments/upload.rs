@@ -46,6 +46,8 @@ pub struct Upload {
     /// None for bytes that are counted elsewhere.
     reservation: Option<Reservation>,
     reserved: u64,
+    /// To look how much space is left.
+    attachments: Attachments,
 }
 
 /// A file that has arrived, to be read from its start.
@@ -89,6 +91,10 @@ impl Upload {
         self.size == 0
     }
 
+    pub fn is_too_large(&self) -> bool {
+        self.size > self.max_bytes
+    }
+
     /// Adds the next bytes. What is over the limit is counted and thrown away, so that the rest of a form can be read.
     pub async fn write(&mut self, bytes: Bytes) -> Result<(), AttachmentError> {
         self.size += bytes.len() as u64;
@@ -99,6 +105,8 @@ impl Upload {
         if self.size > self.reserved {
             let missing = self.size - self.reserved;
             let step = missing.max(RESERVATION_STEP.min(self.max_bytes - self.reserved));
+            // All that is arriving shares the disk: it is looked at again with each step.
+            self.attachments.check_free_space(step)?;
             if let Some(reservation) = &mut self.reservation {
                 reservation.grow(step).await?;
             }
@@ -130,7 +138,7 @@ impl Upload {
 
     /// Fails if the file was larger than its limit.
     fn check_size(&self, filename: &str) -> Result<(), AttachmentError> {
-        if self.size > self.max_bytes {
+        if self.is_too_large() {
             let (bytes, limit) = (self.size, self.max_bytes);
             return Err(AttachmentError::TooLarge { filename: filename.to_owned(), bytes, limit });
         }
@@ -150,13 +158,15 @@ impl Upload {
     }
 }
 
-/// A stored blob whose row is not committed yet. It is deleted when dropped, unless it was kept.
+/// A stored blob whose row is not committed yet. It is deleted when dropped, unless it was kept. Until then its bytes
+/// count as arriving: no quota counts them yet.
 pub struct StagedFile {
     attachments: Attachments,
     id: AttachmentId,
     blob: Blob,
     filename: Option<String>,
     kept: bool,
+    _reservation: Option<Reservation>,
 }
 
 impl StagedFile {
@@ -198,9 +208,10 @@ impl StagedFile {
         }
     }
 
-    /// The row is committed.
+    /// The row is committed: when it is deleted, its blob may go at once.
     pub fn keep(mut self) {
         self.kept = true;
+        self.attachments.pending_blobs.settle(&self.blob.object_key, self.id);
     }
 }
 
@@ -244,6 +255,7 @@ impl Attachments {
             text: TextCheck::default(),
             reservation,
             reserved: 0,
+            attachments: self.clone(),
         }
     }
 
@@ -266,7 +278,7 @@ impl Attachments {
         }
         upload.check_size(name_in_errors)?;
         self.check_free_space(upload.size)?;
-        let Upload { head, spool, size, hash, text, reservation: _reservation, .. } = upload;
+        let Upload { head, spool, size, hash, text, reservation, .. } = upload;
         let head = head.freeze();
         let sha256: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         let mime_type = mime::sniff_mime_of(&head, text.is_text(), filename.as_deref());
@@ -294,7 +306,7 @@ impl Attachments {
             width: shape.as_ref().map(|probe| i64::from(probe.width)),
             height: shape.as_ref().map(|probe| i64::from(probe.height)),
         };
-        Ok(StagedFile { attachments: self, id, blob, filename, kept: false })
+        Ok(StagedFile { attachments: self, id, blob, filename, kept: false, _reservation: reservation })
     }
 
     /// Reads the header of a picture. Some formats keep what belongs to it at the end of the file.

@@ -112,10 +112,12 @@ async fn compare_files(config: &Config, orphans: Orphans) -> Result<String, Stri
         Orphans::Delete => files.delete_orphans(&audit).await.map_err(|e| e.to_string())?,
         Orphans::Report => 0,
     };
-    let orphaned = audit.orphaned.len() - deleted;
+    let orphaned = audit.count_orphans() - deleted;
     let mut found = Vec::new();
     if deleted > 0 {
-        found.push(format!("{deleted} stored file(s) without a row deleted"));
+        found.push(format!(
+            "{deleted} stored file(s) without a row deleted (if the bot ran meanwhile, look again: it must be stopped)"
+        ));
     }
     if orphaned > 0 {
         found.push(format!(

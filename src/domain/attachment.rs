@@ -54,6 +54,16 @@ pub struct Attachment {
 }
 
 impl Attachment {
+    /// The same content as a file that a person sends now, without how it was made.
+    pub fn as_sent_by_person(&self) -> Self {
+        let mut sent = Self { source: AttachmentSource::User, ..self.clone() };
+        (sent.description, sent.parents, sent.created_at) = (None, Vec::new(), Utc::now());
+        if let Content::Stored { recipe, .. } = &mut sent.content {
+            *recipe = None;
+        }
+        sent
+    }
+
     pub fn is_stored(&self) -> bool {
         matches!(self.content, Content::Stored { .. })
     }

@@ -74,11 +74,11 @@ impl Renderer {
         Ok(stored)
     }
 
-    /// Deletes the blobs of deleted files, and their cached views.
+    /// Deletes the blobs of deleted files, and their cached views. What cannot be deleted now stays listed.
     pub async fn sweep(&self) -> Result<(), RenderError> {
-        let deleted = self.attachments.sweep().await?;
-        self.views.remove(&deleted);
-        Ok(())
+        let swept = self.attachments.sweep().await;
+        self.views.remove(&swept.deleted);
+        swept.error.map_or(Ok(()), |error| Err(error.into()))
     }
 
     /// A small copy for a model, rendered once and cached in memory.

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     attachments::AttachmentError,
     domain::{Attachment, Recipe},
-    providers::ToolSpec,
+    providers::{ToolSpec, fence},
 };
 use futures::{FutureExt as _, future::BoxFuture};
 use serde::Deserialize;
@@ -256,10 +256,10 @@ fn cannot_repeat(file: &Attachment, recipe: &Recipe, model: &str) -> ToolError {
     let instruction = recipe.arguments["instruction"].as_str().unwrap_or_default();
     ToolError::BadArgument(format!(
         "from: {} was redrawn by {model}, and what is generated cannot be repeated exactly. Call {} on the other images \
-         with the same instruction ({:?}), and then the exact edits themselves; tell the person that details will \
+         with the same instruction ({}), and then the exact edits themselves; tell the person that details will \
          differ.",
         file.filename,
         recipe.tool,
-        wording::shortened(instruction, 300)
+        fence::fenced_inline(&wording::shortened(instruction, 300))
     ))
 }

@@ -213,7 +213,7 @@ fn describe(file: &Attachment, parents: &[Attachment], now: DateTime<Utc>) -> St
         (AttachmentSource::Tool, None) => "came from: a tool".to_owned(),
     });
     lines.extend(file.description.as_ref().map(|text| {
-        // A description may come from an import.
+        // A description, like the arguments of a recipe, may come from an import.
         let text = wording::shortened(text, MAX_DESCRIPTION_CHARS);
         format!("description: {}", fence::fenced_inline(&text))
     }));
@@ -224,7 +224,7 @@ fn describe(file: &Attachment, parents: &[Attachment], now: DateTime<Utc>) -> St
     }
     if let Some(recipe) = file.recipe() {
         let with = wording::shortened(&recipe.arguments.to_string(), MAX_RECIPE_CHARS);
-        lines.push(format!("made with: {} {with}", recipe.tool));
+        lines.push(format!("made with: {} {}", recipe.tool, fence::fenced_inline(&with)));
     }
     lines.join("\n")
 }

@@ -4,4 +4,5 @@
 pub mod export;
 pub mod import;
 pub mod json;
+pub mod json_cost;
 pub mod pages;

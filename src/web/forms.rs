@@ -3,7 +3,7 @@
 //! send all fields of a form.
 
 use super::{
-    Site,
+    Site, messages,
     problem::Problem,
     submit::{MAX_FILES_PER_MESSAGE, MAX_TEXT_CHARS, PostedMessage, too_many_files},
 };
@@ -12,7 +12,11 @@ use crate::{
     attachments::Upload,
     domain::{AttachmentId, MessageId},
 };
-use axum::extract::{Multipart, multipart::Field};
+use axum::{
+    extract::{Multipart, multipart::Field},
+    http::StatusCode,
+};
+use std::time::Duration;
 use tracing::warn;
 
 /// The longest text of a message, in the longest characters.
@@ -20,11 +24,27 @@ const MAX_CONTENT_BYTES: usize = MAX_TEXT_CHARS * 4;
 /// A number or an id.
 const MAX_VALUE_BYTES: usize = 200;
 
-pub async fn read_message(
-    site: &Site,
-    viewer: &Viewer,
-    mut form: Multipart,
-) -> Result<PostedMessage, Problem> {
+/// What arrives holds room in the upload budget. Two people who send one byte now and then must not hold all of it.
+const MAX_RECEIVE_TIME: Duration = Duration::from_secs(600);
+
+/// Receives a body. One that takes too long is given up, and its room with it.
+pub async fn receive_in_time<T>(receive: impl Future<Output = Result<T, Problem>>) -> Result<T, Problem> {
+    receive_within(MAX_RECEIVE_TIME, receive).await
+}
+
+async fn receive_within<T>(
+    max_time: Duration,
+    receive: impl Future<Output = Result<T, Problem>>,
+) -> Result<T, Problem> {
+    let too_slow = |_| Err(Problem::new(StatusCode::REQUEST_TIMEOUT, messages::UPLOAD_TOO_SLOW));
+    tokio::time::timeout(max_time, receive).await.unwrap_or_else(too_slow)
+}
+
+pub async fn read_message(site: &Site, viewer: &Viewer, form: Multipart) -> Result<PostedMessage, Problem> {
+    receive_in_time(read_fields(site, viewer, form)).await
+}
+
+async fn read_fields(site: &Site, viewer: &Viewer, mut form: Multipart) -> Result<PostedMessage, Problem> {
     let mut message = PostedMessage::default();
     while let Some(field) = form.next_field().await? {
         let name = field.name().unwrap_or_default().to_owned();
@@ -106,5 +126,18 @@ async fn read_id(name: &str, field: Field<'_>) -> Result<Option<AttachmentId>, P
     match read_text(field, MAX_VALUE_BYTES).await?.trim() {
         "" => Ok(None),
         text => Ok(Some(text.parse().map_err(|_| Problem::invalid(format!("{name} must be a UUID.")))?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_body_that_takes_too_long_is_given_up() {
+        let trickle = std::future::pending::<Result<(), Problem>>();
+        let problem = receive_within(Duration::from_millis(1), trickle).await.unwrap_err();
+        assert_eq!(problem.status(), StatusCode::REQUEST_TIMEOUT);
+        assert_eq!(receive_in_time(async { Ok(1) }).await, Ok(1));
     }
 }

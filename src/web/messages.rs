@@ -29,6 +29,9 @@ pub const ONLY_ADMINS_DELETE: &str =
 pub const ONLY_YOUR_WORDS: &str = "In a group you can change the words of your own messages. Only an admin adds, removes or \
      changes others.";
 pub const TOO_SLOW: &str = "The request came too slowly. Please try again on a better connection.";
+pub const UPLOAD_TOO_SLOW: &str = "This took longer than ten minutes to arrive. Please try again on a better connection, or with less at once.";
+pub const TOO_MANY_VALUES: &str = "This JSON holds more values than any request here needs.";
+pub const BROKEN_OFF: &str = "The request broke off before its end.";
 pub const BROKEN: &str = "Something went wrong here. Please try again.";
 pub const NOT_THIS_MACHINE: &str = "Open this page as http://127.0.0.1 or http://localhost.";
 

@@ -208,6 +208,7 @@ documented_problems! {
         "413" "Larger than is kept here",
         "415" "Not a content type this route takes",
         "422" "Something in it is not allowed; the problem names what",
+        "507" "The disk is nearly full, so no new files are kept",
     }
     /// Problems of routes that change a history.
     ChangeProblems {

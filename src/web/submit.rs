@@ -5,7 +5,7 @@
 use super::{Site, problem::Problem, run_to_end::run_to_end};
 use crate::{
     access::{Scope, Viewer},
-    attachments::{NewFile, StagedFile, markers},
+    attachments::{StagedFile, markers},
     domain::{
         Answer, Attachment, AttachmentId, InterfaceType, Message, MessageId, ReplyTo, Role, Session, TurnId,
     },
@@ -82,8 +82,9 @@ async fn store_message(
     for id in &incoming.known_files {
         files.add_known(site, viewer, scope, *id).await?;
     }
-    for file in &incoming.new_files {
-        files.add_new(scope, file).await?;
+    let mut accepted = Vec::new();
+    for file in incoming.new_files {
+        accepted.extend(files.add_new(scope, file).await?);
     }
     if incoming.text.trim().is_empty() && files.is_empty() {
         return Err(Problem::invalid("Write something, or add a file."));
@@ -113,7 +114,7 @@ async fn store_message(
         StoreError::AttachmentGone(id) => no_attachment(id),
         other => other.into(),
     })?;
-    incoming.new_files.into_iter().for_each(StagedFile::keep);
+    accepted.into_iter().for_each(StagedFile::keep);
     site.turns.changed(scope.conversation());
     site.turns.wake();
     match (filed.messages.first(), filed.turn) {
@@ -193,23 +194,27 @@ impl MessageFiles {
             self.known.push(file);
             return Ok(());
         }
-        let bytes = site.renderer.bytes(&file).await?;
-        let copy = NewFile::from_person(bytes, Some(file.filename));
-        self.new.push(site.attachments.store_file(scope, copy).await?);
+        let stored = site.renderer.ensure_stored(&file).await?;
+        let sent = stored.as_sent_by_person();
+        self.new.extend(site.attachments.copy_into(scope, vec![sent]).await?);
         Ok(())
     }
 
-    /// Adds a new file. A file that is refused becomes a note; the message and its other files are stored anyway.
-    async fn add_new(&mut self, scope: &Scope, file: &StagedFile) -> Result<(), Problem> {
+    /// Adds a new file and returns it. A file that is refused becomes a note and is deleted; the message and its other
+    /// files are stored anyway.
+    async fn add_new(&mut self, scope: &Scope, file: StagedFile) -> Result<Option<StagedFile>, Problem> {
         match file.attach(scope).await {
-            Ok(attached) => self.new.push(attached),
+            Ok(attached) => {
+                self.new.push(attached);
+                return Ok(Some(file));
+            }
             Err(error) if error.is_transient() => return Err(error.into()),
             Err(reason) => {
                 warn!(reason = reason.log_text(), op = "store_upload", conversation = %scope.conversation(), "upload refused");
                 self.notes.push(reason.to_string());
             }
         }
-        Ok(())
+        Ok(None)
     }
 }
 

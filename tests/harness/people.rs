@@ -194,15 +194,9 @@ impl Person {
         self.sends(kind.into(), name, content.into(), caption, |_, _| {})
     }
 
-    /// One update per photo, all at once. The first has the caption, as in Telegram's apps.
+    /// One update per photo. The first has the caption, as in Telegram's apps.
     pub async fn sends_album<P: AsRef<[u8]>>(&self, photos: &[P], caption: &str) -> Vec<MessageRef> {
-        let group = self.shared.change(|state| state.fresh_number().to_string());
-        let mut pieces = Vec::new();
-        for (index, photo) in photos.iter().enumerate() {
-            let caption = if index == 0 { caption } else { "" };
-            pieces.push(self.album_piece(&group, photo.as_ref().to_vec(), caption).await);
-        }
-        pieces
+        self.posts_album(photos, caption, |_, _| {})
     }
 
     /// One photo of an album. The test sends the others itself.
@@ -219,16 +213,7 @@ impl Person {
         caption: &str,
     ) -> Vec<MessageRef> {
         let to = to.into();
-        let group = self.shared.change(|state| state.fresh_number().to_string());
-        let piece = |(index, photo): (usize, &P)| {
-            let caption = if index == 0 { caption } else { "" };
-            let bytes = photo.as_ref().to_vec().into();
-            self.sends(Kind::Photo, "photo.jpg", bytes, caption, |state, message| {
-                set_reply(state, message, to);
-                message["media_group_id"] = group.clone().into();
-            })
-        };
-        photos.iter().enumerate().map(piece).collect()
+        self.posts_album(photos, caption, |state, message| set_reply(state, message, to))
     }
 
     /// Edits the text of an own message, or its caption if it has a file.
@@ -412,24 +397,53 @@ impl Person {
         more: impl FnOnce(&mut State, &mut Value),
     ) -> MessageRef {
         self.posts(|state, message| {
-            let size = bytes.len() as u64;
-            let file = state.store_file(kind, name, bytes, size);
-            state.set_file(message, &file);
-            set_typed(message, "caption", caption);
+            put_file(state, message, (kind, name, bytes), caption);
             more(state, message);
         })
     }
 
-    fn posts(&self, fill: impl FnOnce(&mut State, &mut Value)) -> MessageRef {
+    /// Posts all photos in one change, so that one poll gets them: on a busy machine this thread may rest between two
+    /// changes for longer than the bot waits for the rest of an album.
+    fn posts_album<P: AsRef<[u8]>>(
+        &self,
+        photos: &[P],
+        caption: &str,
+        more: impl Fn(&mut State, &mut Value),
+    ) -> Vec<MessageRef> {
         self.shared.change(|state| {
-            let mut message = state.blank_message(self.chat_id, self.user.json());
-            fill(state, &mut message);
-            state.keep_message(&message);
-            let message_id = message["message_id"].as_i64().unwrap_or_default() as i32;
-            let update_id = Some(state.publish("message", message));
-            MessageRef { chat_id: self.chat_id, message_id, update_id }
+            let group = state.fresh_number().to_string();
+            let piece = |(index, photo): (usize, &P)| {
+                let caption = if index == 0 { caption } else { "" };
+                let bytes = Bytes::from(photo.as_ref().to_vec());
+                self.post(state, |state, message| {
+                    put_file(state, message, (Kind::Photo, "photo.jpg", bytes), caption);
+                    message["media_group_id"] = group.clone().into();
+                    more(state, message);
+                })
+            };
+            photos.iter().enumerate().map(piece).collect()
         })
     }
+
+    fn posts(&self, fill: impl FnOnce(&mut State, &mut Value)) -> MessageRef {
+        self.shared.change(|state| self.post(state, fill))
+    }
+
+    fn post(&self, state: &mut State, fill: impl FnOnce(&mut State, &mut Value)) -> MessageRef {
+        let mut message = state.blank_message(self.chat_id, self.user.json());
+        fill(state, &mut message);
+        state.keep_message(&message);
+        let message_id = message["message_id"].as_i64().unwrap_or_default() as i32;
+        let update_id = Some(state.publish("message", message));
+        MessageRef { chat_id: self.chat_id, message_id, update_id }
+    }
+}
+
+fn put_file(state: &mut State, message: &mut Value, (kind, name, bytes): (Kind, &str, Bytes), caption: &str) {
+    let size = bytes.len() as u64;
+    let file = state.store_file(kind, name, bytes, size);
+    state.set_file(message, &file);
+    set_typed(message, "caption", caption);
 }
 
 fn set_reply(state: &State, message: &mut Value, to: MessageRef) {

@@ -2,11 +2,15 @@
 
 use crate::{
     api::{Api, part},
-    harness::jpeg,
+    harness::{WAIT_TIMEOUT, jpeg},
+    storage::blobs,
 };
 use reqwest::{Method, multipart::Form};
 use serde_json::Value;
-use std::io::{Cursor, Read as _, Write as _};
+use std::{
+    io::{Cursor, Read as _, Write as _},
+    path::PathBuf,
+};
 use zip::{ZipArchive, ZipWriter, write::SimpleFileOptions};
 
 /// The same zip with another history.
@@ -37,6 +41,12 @@ fn mutate(seed: &[u8], seeds: &[Vec<u8>], rng: &mut fuzzing::SmallRng) -> Vec<u8
     with_history(seed, |history| fuzzing::mutate_json(history, rng)).unwrap_or(bytes)
 }
 
+fn sorted_blobs(api: &Api) -> Vec<PathBuf> {
+    let mut found = blobs(&api.settings);
+    found.sort();
+    found
+}
+
 #[test]
 fn mutated_archives_are_imported_or_refused_and_leave_nothing_behind() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
@@ -54,6 +64,7 @@ fn mutated_archives_are_imported_or_refused_and_leave_nothing_behind() {
         (api, seeds)
     });
     let mut sessions = 1;
+    let mut kept = sorted_blobs(&api);
     fuzzing::fuzz("archives", &seeds, mutate, |archive| {
         runtime.block_on(async {
             let form = Form::new().part("file", part("export.zip", archive.to_vec()));
@@ -67,6 +78,18 @@ fn mutated_archives_are_imported_or_refused_and_leave_nothing_behind() {
             sessions += i64::from(status.is_success());
             let listed = api.read("/sessions?limit=1").await;
             assert_eq!(listed["totalCount"].as_i64(), Some(sessions), "after {status}");
+            if status.is_success() {
+                kept = sorted_blobs(&api);
+                return;
+            }
+            // What was given up is deleted in the background.
+            let settled = async {
+                while sorted_blobs(&api) != kept {
+                    tokio::task::yield_now().await;
+                }
+            };
+            let settled = tokio::time::timeout(WAIT_TIMEOUT, settled).await;
+            assert!(settled.is_ok(), "after {status}: {:?} instead of {kept:?}", sorted_blobs(&api));
         });
     });
     runtime.block_on(api.bot.stop());

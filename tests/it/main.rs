@@ -31,6 +31,13 @@ mod page;
 // Files can be read by the program's user alone.
 #[cfg(unix)]
 mod private_files;
+// Requests whose client hangs up.
+mod interrupted;
+// Limits of imports.
+mod imports;
+// Memory of the running program under large uploads and slow readers.
+#[cfg(target_os = "linux")]
+mod memory;
 // No HTTP client follows a redirect.
 mod redirects;
 // schemathesis checks the API against its OpenAPI document.

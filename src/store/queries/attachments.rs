@@ -10,26 +10,56 @@ use crate::{
 };
 use chrono::{DateTime, Utc};
 use sqlx::{AssertSqlSafe, QueryBuilder, Row as _, types::Json};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Databases limit the number of values in one statement.
 const MAX_VALUES: usize = 10_000;
 
-/// Fails with `OverQuota` if the file exceeds a limit.
-async fn check_quota(
-    conn: &mut Conn,
-    quota: &Quota,
-    file: &Attachment,
-    added: StoredBytes,
-) -> Result<(), QueryError> {
+/// Bytes that a transaction adds to the files of a conversation and of a person.
+pub struct AddedBytes {
+    conversation: Conversation,
+    user: UserId,
+    bytes: StoredBytes,
+}
+
+impl AddedBytes {
+    pub fn of(file: &Attachment) -> Self {
+        let bytes = StoredBytes::both(file.size.unsigned_abs());
+        Self { conversation: file.conversation.clone(), user: file.user_id.clone(), bytes }
+    }
+}
+
+/// Fails with `OverQuota` if all of this together exceeds a limit. Reads the totals once per conversation and person.
+///
+/// It locks the totals until the end of the transaction. Call it before anything else that locks rows of sessions or
+/// files: transactions that lock in different orders would wait for each other.
+pub async fn check_quota(conn: &mut Conn, quota: &Quota, added: &[AddedBytes]) -> Result<(), QueryError> {
     if *quota == Quota::default() {
         return Ok(());
     }
-    // Two transactions must not add up the same files at the same moment.
-    lock_name(conn, &format!("files of conversation {}", file.conversation)).await?;
-    lock_name(conn, &format!("files of person {}", file.user_id)).await?;
-    let kept = stored_bytes(conn, &file.conversation, &file.user_id).await?;
-    Ok(quota.check(kept, added)?)
+    let mut of_conversation: BTreeMap<&Conversation, u64> = BTreeMap::new();
+    let mut of_person: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut owners: BTreeSet<(&Conversation, &str)> = BTreeSet::new();
+    // A picture that is only a recipe adds nothing.
+    for added in added.iter().filter(|added| added.bytes != StoredBytes::default()) {
+        *of_conversation.entry(&added.conversation).or_default() += added.bytes.conversation;
+        *of_person.entry(&added.user.0).or_default() += added.bytes.person;
+        owners.insert((&added.conversation, &added.user.0));
+    }
+    // Two transactions must not add up the same files at the same moment. The maps give every one the same order.
+    for conversation in of_conversation.keys() {
+        lock_name(conn, &format!("files of conversation {conversation}")).await?;
+    }
+    for person in of_person.keys() {
+        lock_name(conn, &format!("files of person {person}")).await?;
+    }
+    for (conversation, person) in owners {
+        let kept = stored_bytes(conn, conversation, &UserId(person.to_owned())).await?;
+        let sum = |bytes: Option<&u64>| bytes.copied().unwrap_or_default();
+        let (conversation, person) = (sum(of_conversation.get(conversation)), sum(of_person.get(person)));
+        quota.check(kept, StoredBytes { conversation, person })?;
+    }
+    Ok(())
 }
 
 pub async fn add_attachment(
@@ -37,8 +67,21 @@ pub async fn add_attachment(
     quota: &Quota,
     attachment: &Attachment,
 ) -> Result<(), QueryError> {
-    let a = attachment;
-    check_quota(conn, quota, a, StoredBytes::both(a.size.unsigned_abs())).await?;
+    add_attachments(conn, quota, std::slice::from_ref(attachment)).await
+}
+
+/// Adds new files. Their sizes are checked together, and before the first row.
+pub async fn add_attachments(conn: &mut Conn, quota: &Quota, files: &[Attachment]) -> Result<(), QueryError> {
+    let added: Vec<AddedBytes> = files.iter().map(AddedBytes::of).collect();
+    check_quota(conn, quota, &added).await?;
+    for file in files {
+        insert_attachment(conn, file).await?;
+    }
+    Ok(())
+}
+
+/// Adds the row of a file whose size `check_quota` has checked in this transaction.
+pub async fn insert_attachment(conn: &mut Conn, a: &Attachment) -> Result<(), QueryError> {
     sqlx::query::<Db>(
         "INSERT INTO attachment_metadata (attachment_id, conversation_id, interface_type, source, sha256, mime_type, \
          filename, description, size, width, height, object_key, created_at, parents, recipe, user_id) \
@@ -72,7 +115,16 @@ pub async fn store_rendered_attachment(
     quota: &Quota,
     rendered: &Attachment,
 ) -> Result<bool, QueryError> {
-    check_quota(conn, quota, rendered, StoredBytes::both(rendered.size.unsigned_abs())).await?;
+    let waiting = sqlx::query::<Db>(
+        "SELECT COUNT(*) AS n FROM attachment_metadata WHERE attachment_id = $1 AND object_key = ''",
+    )
+    .bind(rendered.attachment_id.to_string())
+    .fetch_one(&mut *conn)
+    .await?;
+    // Another render may have stored it already: then it takes no room.
+    if waiting.try_get::<i64, _>("n")? > 0 {
+        check_quota(conn, quota, &[AddedBytes::of(rendered)]).await?;
+    }
     let (object_key, sha256) =
         (rendered.object_key().unwrap_or_default(), rendered.sha256().unwrap_or_default());
     let done = sqlx::query::<Db>(
@@ -122,18 +174,25 @@ pub async fn children_of_attachment(
     Ok(rows::read_attachments(rows)?)
 }
 
+/// What moving a file adds to a conversation; its person keeps it. Fails with `AttachmentGone` if it is not in `from`.
+pub async fn moved_bytes(
+    conn: &mut Conn,
+    id: AttachmentId,
+    from: &Conversation,
+    to: &Conversation,
+) -> Result<AddedBytes, QueryError> {
+    let file = attachment(conn, from, id).await?.ok_or(QueryError::AttachmentGone(id))?;
+    let bytes = StoredBytes { conversation: file.size.unsigned_abs(), person: 0 };
+    Ok(AddedBytes { conversation: to.clone(), user: file.user_id, bytes })
+}
+
 /// Moves a file from one conversation to another. Fails with `AttachmentGone` if it is not in the first one.
 pub async fn move_attachment(
     conn: &mut Conn,
-    quota: &Quota,
     id: AttachmentId,
     from: &Conversation,
     to: &Conversation,
 ) -> Result<(), QueryError> {
-    let file = attachment(conn, from, id).await?.ok_or(QueryError::AttachmentGone(id))?;
-    let moved = Attachment { conversation: to.clone(), ..file };
-    let added = StoredBytes { conversation: moved.size.unsigned_abs(), person: 0 };
-    check_quota(conn, quota, &moved, added).await?;
     let done = sqlx::query::<Db>(
         "UPDATE attachment_metadata SET interface_type = $4, conversation_id = $5 \
          WHERE attachment_id = $1 AND interface_type = $2 AND conversation_id = $3",

@@ -215,13 +215,25 @@ pub async fn conversations_with_files_before(
 }
 
 /// Deletes the files of a conversation from before this time, except those that a newer file was made from. Their messages
-/// stay; `rewrite` gives their new content. Returns how many were deleted.
+/// stay; `rewrite` gives their new content. Returns how many were deleted: none while a turn waits or runs, which may be
+/// about to use one of them.
 pub async fn expire_files(
     conn: &mut Conn,
     conversation: &Conversation,
     before: DateTime<Utc>,
     rewrite: &RewriteMessage<'_>,
 ) -> Result<u64, QueryError> {
+    let open = sqlx::query::<Db>(
+        "SELECT COUNT(*) AS n FROM turns WHERE interface_type = $1 AND conversation_id = $2 \
+         AND state IN ('pending', 'running')",
+    )
+    .bind(conversation.interface.as_str())
+    .bind(&conversation.id)
+    .fetch_one(&mut *conn)
+    .await?;
+    if open.try_get::<i64, _>("n")? > 0 {
+        return Ok(0);
+    }
     let sql = format!(
         "SELECT {ATTACHMENT} FROM attachment_metadata f WHERE f.interface_type = $1 AND f.conversation_id = $2"
     );

@@ -1,7 +1,11 @@
 //! Filing: one transaction that stores the messages and files of a batch, starts or joins its turn, and closes its inbox
 //! rows.
 
-use super::{Conn, Db, LOCK_TURN, attachments, history, inbox, members, outbox, rows, sessions};
+use super::{
+    Conn, Db, LOCK_TURN,
+    attachments::{self, AddedBytes},
+    history, inbox, members, outbox, rows, sessions,
+};
 use crate::{
     domain::{AttachmentId, Conversation, MessageId, NewMessage, SessionId, TurnId},
     store::{Filed, FiledFile, Filing, QueryError, Quota, SendOrigin, WantsTurn},
@@ -12,6 +16,7 @@ use sqlx::AssertSqlSafe;
 /// Files a batch. Fails with `AlreadyDone` if one of its inbox rows is closed already.
 pub async fn file(conn: &mut Conn, quota: &Quota, filing: &Filing) -> Result<Filed, QueryError> {
     inbox::close_updates(conn, &filing.inbox_ids).await?;
+    check_new_files(conn, quota, filing).await?;
     let session = match (&filing.thread_root, filing.session) {
         (Some(root), _) => root.session_id,
         (None, Some(session)) => session,
@@ -24,7 +29,7 @@ pub async fn file(conn: &mut Conn, quota: &Quota, filing: &Filing) -> Result<Fil
     for filed in &filing.messages {
         let mut attachments = Vec::new();
         for file in &filed.files {
-            attachments.push(add_file(conn, quota, &filing.conversation, file).await?);
+            attachments.push(add_file(conn, &filing.conversation, file).await?);
         }
         let message = NewMessage {
             interface_message_id: filed.interface_message_id.clone(),
@@ -55,18 +60,30 @@ pub async fn file(conn: &mut Conn, quota: &Quota, filing: &Filing) -> Result<Fil
     Ok(Filed { messages, turn })
 }
 
+/// Checks the sizes of all files that are new to the conversation.
+async fn check_new_files(conn: &mut Conn, quota: &Quota, filing: &Filing) -> Result<(), QueryError> {
+    let mut added = Vec::new();
+    for file in filing.messages.iter().flat_map(|message| &message.files) {
+        match file {
+            FiledFile::New(attachment) => added.push(AddedBytes::of(attachment)),
+            FiledFile::Known(_) => {}
+            FiledFile::Moved { id, from } => {
+                added.push(attachments::moved_bytes(conn, *id, from, &filing.conversation).await?);
+            }
+        }
+    }
+    attachments::check_quota(conn, quota, &added).await
+}
+
 async fn add_file(
     conn: &mut Conn,
-    quota: &Quota,
     conversation: &Conversation,
     file: &FiledFile,
 ) -> Result<AttachmentId, QueryError> {
     match file {
-        FiledFile::New(attachment) => attachments::add_attachment(conn, quota, attachment).await?,
+        FiledFile::New(attachment) => attachments::insert_attachment(conn, attachment).await?,
         FiledFile::Known(_) => {}
-        FiledFile::Moved { id, from } => {
-            attachments::move_attachment(conn, quota, *id, from, conversation).await?
-        }
+        FiledFile::Moved { id, from } => attachments::move_attachment(conn, *id, from, conversation).await?,
     }
     Ok(file.id())
 }

@@ -72,9 +72,7 @@ pub async fn add_message(
     message: &NewMessage,
     new_files: &[Attachment],
 ) -> Result<MessageId, QueryError> {
-    for attachment in new_files {
-        attachments::add_attachment(conn, quota, attachment).await?;
-    }
+    attachments::add_attachments(conn, quota, new_files).await?;
     insert_message(conn, message).await
 }
 

@@ -1,7 +1,11 @@
 //! Replaces the whole history of a session in one transaction. Rows that stay keep their ids, so that people can still
 //! reply to them on their interface.
 
-use super::{Conn, Db, attachments, deletion, history, labels, rows, sessions};
+use super::{
+    Conn, Db,
+    attachments::{self, AddedBytes},
+    deletion, history, labels, rows, sessions,
+};
 use crate::{
     domain::{AttachmentId, MessageId, NewMessage, ReplyTo, SessionId, TurnId},
     store::{ChangeOutcome, QueryError, Quota, Replacement, RowContent},
@@ -15,6 +19,8 @@ pub async fn replace_history(
     quota: &Quota,
     new: &Replacement,
 ) -> Result<ChangeOutcome, QueryError> {
+    let added: Vec<AddedBytes> = new.files.iter().map(AddedBytes::of).collect();
+    attachments::check_quota(conn, quota, &added).await?;
     let Some(session) = sessions::session(conn, new.session).await? else {
         return Ok(ChangeOutcome::Missing);
     };
@@ -35,7 +41,7 @@ pub async fn replace_history(
     let conversation = &session.conversation;
     let before = deletion::own_files(conn, conversation, new.session).await?;
     for file in &new.files {
-        attachments::add_attachment(conn, quota, file).await?;
+        attachments::insert_attachment(conn, file).await?;
     }
     let kept: Vec<MessageId> = new.rows.iter().filter_map(|row| row.content.stored_id()).collect();
     update_roots(conn, new).await?;

@@ -84,7 +84,7 @@ async fn info_contains_the_source_the_parents_and_the_recipe() {
             "came from: rotate_image".to_owned(),
             "description: <<< rotated by 90 degrees >>>".to_owned(),
             format!("made from: [{photo}] eagle.jpg"),
-            "made with: rotate_image {\"degrees\":90}".to_owned(),
+            "made with: rotate_image <<< {\"degrees\":90} >>>".to_owned(),
         ]
     );
     let orphan = world.made_from("orphan.jpg", vec![AttachmentId::new()]).await;

@@ -3,13 +3,15 @@
 
 use super::{
     error::{EntryError, ImportError},
-    ids::{replace_in_recipe, replace_in_text},
+    ids::{replace_in_recipe, replace_in_value},
     limits,
+    turns::ImportTurn,
 };
 use crate::{
     access::Scope,
     attachments::{AttachmentError, Attachments, ReceivedBytes, StagedFile, Upload},
     domain::{Attachment, AttachmentId, AttachmentSource, Content, Recipe},
+    transfer::json_cost::JsonCost,
 };
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
@@ -19,13 +21,11 @@ use std::{
     collections::HashMap,
     io::{self, Read as _, Seek as _},
 };
-use tokio::sync::mpsc;
+use tokio::sync::{SemaphorePermit, mpsc};
 use zip::ZipArchive;
 
 /// The path of the history in an archive.
 const HISTORY: &str = "history.json";
-/// No export writes a larger history.
-const MAX_HISTORY_BYTES: u64 = 64 << 20;
 const ZIP_SIGNATURE: &[u8] = b"PK";
 /// Entries of the zip are read in chunks of this size.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -46,9 +46,15 @@ struct ArchivedFile {
     file: Option<String>,
 }
 
+/// A parsed document and the memory that is reserved for it.
+pub struct Document {
+    pub value: Value,
+    _memory: SemaphorePermit<'static>,
+}
+
 /// The history of an export and the files that came with it.
 pub struct Unpacked {
-    pub history: Value,
+    pub document: Document,
     pub files: Vec<Attachment>,
     /// To be kept when the rows of the files are committed.
     pub staged: Vec<StagedFile>,
@@ -58,6 +64,7 @@ pub struct Unpacked {
 pub async fn unpack(
     attachments: &Attachments,
     scope: &Scope,
+    turn: &ImportTurn,
     mut export: ReceivedBytes,
 ) -> Result<Unpacked, ImportError> {
     let mut signature = Vec::new();
@@ -67,43 +74,77 @@ pub async fn unpack(
     };
     read_signature().map_err(|_| unreadable("The file cannot be read."))?;
     if signature != ZIP_SIGNATURE {
-        let history = read_json(export).await?;
-        return Ok(Unpacked { history, files: Vec::new(), staged: Vec::new() });
+        let document = read_json(turn, export).await?;
+        return Ok(Unpacked { document, files: Vec::new(), staged: Vec::new() });
     }
     let mut archive = Archive::open(export).await?;
-    let mut history = Vec::new();
-    if !archive.read(HISTORY, MAX_HISTORY_BYTES, Target::Memory(&mut history)).await? {
-        return Err(unreadable(format!("The zip has no {HISTORY}: it is no export.")));
-    }
-    let history: Value = serde_json::from_slice(&history)
-        .map_err(|why| unreadable(format!("{HISTORY} in the zip cannot be read: {why}.")))?;
-    let files = history.get("attachments").cloned().unwrap_or_default();
-    let files: Vec<ArchivedFile> = serde_json::from_value(files)
+    let mut document = read_history(turn, &mut archive).await?;
+    let files = document.value.as_object_mut().and_then(|fields| fields.remove("attachments"));
+    let files: Vec<ArchivedFile> = serde_json::from_value(files.unwrap_or_default())
         .map_err(|why| unreadable(format!("attachments of {HISTORY} cannot be read: {why}.")))?;
     check_files(&files)?;
     let (staged, files, new_ids) = store_files(attachments, scope, &mut archive, files).await?;
-    let history = match new_ids.is_empty() {
-        true => history,
-        false => serde_json::from_str(&replace_in_text(&history.to_string(), &new_ids))?,
-    };
-    Ok(Unpacked { history, files, staged })
+    replace_in_value(&mut document.value, &new_ids);
+    Ok(Unpacked { document, files, staged })
 }
 
 fn unreadable(detail: impl Into<String>) -> ImportError {
     ImportError::Unreadable(detail.into())
 }
 
-async fn read_json(export: ReceivedBytes) -> Result<Value, ImportError> {
-    let read = tokio::task::spawn_blocking(move || {
-        let mut json = Vec::new();
-        let read = export.take(MAX_HISTORY_BYTES + 1).read_to_end(&mut json);
-        if read.is_ok() && json.len() as u64 > MAX_HISTORY_BYTES {
-            return Err(unreadable("The exported JSON is larger than is kept here."));
-        }
-        let parsed = read.ok().and_then(|_| serde_json::from_slice(&json).ok());
-        parsed.ok_or_else(|| unreadable("That is neither an exported zip nor exported JSON."))
+/// Reads the history of a zip: once to see what memory it takes, then to parse it.
+async fn read_history(turn: &ImportTurn, archive: &mut Archive) -> Result<Document, ImportError> {
+    let mut cost = JsonCost::default();
+    if !archive.read(HISTORY, limits::MAX_HISTORY_BYTES, Target::Cost(&mut cost)).await? {
+        return Err(unreadable(format!("The zip has no {HISTORY}: it is no export.")));
+    }
+    let memory = turn.reserve(&cost).await?;
+    let mut history = Vec::new();
+    archive.read(HISTORY, limits::MAX_HISTORY_BYTES, Target::Memory(&mut history)).await?;
+    let parsed = tokio::task::spawn_blocking(move || serde_json::from_slice(&history)).await;
+    let parsed = parsed.map_err(|_| unreadable(format!("{HISTORY} in the zip cannot be read.")))?;
+    let value = parsed.map_err(|why| unreadable(format!("{HISTORY} in the zip cannot be read: {why}.")))?;
+    Ok(Document { value, _memory: memory })
+}
+
+/// Reads JSON: once to see what memory it takes, then to parse it.
+pub async fn read_json(turn: &ImportTurn, json: ReceivedBytes) -> Result<Document, ImportError> {
+    let (json, cost) = read_blocking(move || measure(json)).await?;
+    let memory = turn.reserve(&cost).await?;
+    let value = read_blocking(move || {
+        let mut bytes = Vec::new();
+        // The file may have grown since.
+        json.take(limits::MAX_HISTORY_BYTES).read_to_end(&mut bytes).map_err(|_| not_an_export())?;
+        serde_json::from_slice(&bytes).map_err(|_| not_an_export())
     });
-    read.await.unwrap_or_else(|_| Err(unreadable("The file cannot be read.")))
+    Ok(Document { value: value.await?, _memory: memory })
+}
+
+fn not_an_export() -> ImportError {
+    unreadable("That is neither an exported zip nor exported JSON.")
+}
+
+fn measure(mut json: ReceivedBytes) -> Result<(ReceivedBytes, JsonCost), ImportError> {
+    let mut cost = JsonCost::default();
+    let mut chunk = vec![0; CHUNK_BYTES];
+    let mut left = limits::MAX_HISTORY_BYTES;
+    loop {
+        let count = json.read(&mut chunk).map_err(|_| not_an_export())?;
+        if count == 0 {
+            json.rewind().map_err(|_| not_an_export())?;
+            return Ok((json, cost));
+        }
+        left = left.checked_sub(count as u64).ok_or(ImportError::TooLarge)?;
+        cost.add(&chunk[..count]);
+    }
+}
+
+/// Runs blocking work on a thread for it.
+async fn read_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ImportError> + Send + 'static,
+) -> Result<T, ImportError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|_| Err(unreadable("The file cannot be read.")))
 }
 
 /// Checks everything that is said about the files before one of them is read.
@@ -127,7 +168,7 @@ fn check_files(files: &[ArchivedFile]) -> Result<(), ImportError> {
             check("parents", Err(detail))?;
         }
         if let Some(recipe) = &file.recipe {
-            check("recipe.tool", limits::check_text(&recipe.tool, limits::MAX_NAME_CHARS))?;
+            check("recipe.tool", limits::check_tool_name(&recipe.tool))?;
             let arguments = recipe.arguments.to_string();
             check("recipe.arguments", limits::check_text(&arguments, limits::MAX_CONTENT_CHARS))?;
         }
@@ -146,7 +187,7 @@ async fn store_files(
     // None for a path that is not in the zip: an error of the entry that names the file.
     let mut by_path: HashMap<String, Option<usize>> = HashMap::new();
     let mut stored: Vec<(ArchivedFile, Attachment)> = Vec::new();
-    let mut total = 0;
+    let mut room = attachments.read_room(scope).await?;
     for archived in files {
         let Some(path) = &archived.file else { continue };
         if !by_path.contains_key(path) {
@@ -156,8 +197,7 @@ async fn store_files(
         }
         let Some(Some(index)) = by_path.get(path).copied() else { continue };
         let row = staged[index].copy(scope, &archived.filename);
-        attachments.check_limits(scope, &row.filename, row.size.unsigned_abs(), total).await?;
-        total += row.size.unsigned_abs();
+        room.take(row.size.unsigned_abs()).map_err(AttachmentError::from)?;
         stored.push((archived, row));
     }
     let new_ids: HashMap<_, _> =
@@ -206,6 +246,8 @@ async fn stage_entry(
 
 /// Where the bytes of an entry go.
 enum Target<'a> {
+    /// Only measured.
+    Cost(&'a mut JsonCost),
     Memory(&'a mut Vec<u8>),
     File(&'a mut Upload),
 }
@@ -213,6 +255,7 @@ enum Target<'a> {
 impl Target<'_> {
     async fn write(&mut self, chunk: Bytes) -> Result<(), AttachmentError> {
         match self {
+            Self::Cost(cost) => cost.add(&chunk),
             Self::Memory(bytes) => bytes.extend_from_slice(&chunk),
             Self::File(upload) => upload.write(chunk).await?,
         }
@@ -251,7 +294,7 @@ impl Archive {
             *size += chunk.len() as u64;
             // The size in the zip header may be a lie, so the read itself is bounded.
             if *size > max_bytes {
-                received = Err(unreadable(format!("{path} in the zip is larger than is kept here.")));
+                received = Err(too_large(path));
             } else if let Err(error) = target.write(chunk).await {
                 received = Err(error.into());
             }
@@ -262,6 +305,13 @@ impl Archive {
         received?;
         read.map_err(|_| damaged())
     }
+}
+
+fn too_large(path: &str) -> ImportError {
+    if path == HISTORY {
+        return ImportError::TooLarge;
+    }
+    unreadable(format!("{path} in the zip is larger than is kept here."))
 }
 
 fn read_entry(

@@ -85,7 +85,8 @@ pub struct ImportedEntry {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportedCall {
     pub name: String,
-    pub arguments: Value,
+    /// As the model wrote them. Kept as text: as a value it may take many times its size.
+    pub arguments: String,
     /// Whether text came with the call.
     pub said: bool,
 }
@@ -112,6 +113,14 @@ pub fn parse_all(
         }
     }
     parsed
+}
+
+/// Arguments as the model wrote them. A string that is not JSON is the raw text of malformed arguments.
+fn arguments_text(arguments: &Value) -> String {
+    match arguments {
+        Value::String(text) if serde_json::from_str::<Value>(text).is_err() => text.clone(),
+        other => other.to_string(),
+    }
 }
 
 struct EntryParser<'a> {
@@ -251,7 +260,7 @@ impl EntryParser<'_> {
                 return None;
             }
         };
-        let call = ImportedCall { name, arguments: arguments.clone(), said: said.is_some() };
+        let call = ImportedCall { name, arguments: arguments_text(arguments), said: said.is_some() };
         Some((call, said.unwrap_or_default()))
     }
 

@@ -16,6 +16,11 @@ pub enum ImportError {
     /// Not an export at all, or a damaged one.
     #[error("{0}")]
     Unreadable(String),
+    /// It takes more memory than an import may take.
+    #[error(
+        "This history is too large to be imported: up to about 50 MB of text, less with many entries, files and fields."
+    )]
+    TooLarge,
     #[error("There is no such session.")]
     Missing,
     /// In a group, a member may only change their own messages.
@@ -36,8 +41,6 @@ pub enum ImportError {
     Attachment(#[from] AttachmentError),
     #[error(transparent)]
     Render(#[from] RenderError),
-    #[error("the imported history cannot be rewritten: {0}")]
-    Json(#[from] serde_json::Error),
 }
 
 fn first_of(errors: &[EntryError]) -> String {

@@ -1,6 +1,7 @@
 //! Replaces ids of files and turns that come from elsewhere by their new ids here.
 
 use crate::domain::{AttachmentId, Recipe, Reference, ReferenceTarget, TurnId};
+use serde_json::Value;
 use std::collections::HashMap;
 
 const UUID_LENGTH: usize = 36;
@@ -32,8 +33,20 @@ impl NewIds {
 
 /// The recipe with the new ids of its inputs.
 pub fn replace_in_recipe(recipe: Recipe, files: &HashMap<AttachmentId, AttachmentId>) -> Recipe {
-    let text = replace_in_text(&recipe.arguments.to_string(), files);
-    Recipe { arguments: serde_json::from_str(&text).unwrap_or(recipe.arguments), tool: recipe.tool }
+    let mut recipe = recipe;
+    replace_in_value(&mut recipe.arguments, files);
+    recipe
+}
+
+/// Replaces file ids in all texts of a document, in place.
+pub fn replace_in_value(value: &mut Value, files: &HashMap<AttachmentId, AttachmentId>) {
+    match value {
+        _ if files.is_empty() => {}
+        Value::String(text) => *text = replace_in_text(text, files),
+        Value::Array(items) => items.iter_mut().for_each(|item| replace_in_value(item, files)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| replace_in_value(field, files)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// Replaces file ids wherever they appear in a text: in markers, in arguments of tool calls, in tool results.

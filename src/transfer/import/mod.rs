@@ -2,8 +2,8 @@
 //! error with its index and name; no field is dropped silently.
 //!
 //! `document` finds the entries, `entries` parses each one, `plan` groups them into rows, `files` finds and copies the
-//! attachments they name, `rows` writes the final rows. `archive` unpacks an exported zip first. `limits` bounds what may
-//! come.
+//! attachments they name, `rows` writes the final rows. `archive` reads the document, and unpacks an exported zip. `limits` bounds what
+//! may come, `turns` how many imports run and the memory they take.
 
 mod archive;
 mod document;
@@ -14,8 +14,10 @@ mod ids;
 mod limits;
 mod plan;
 mod rows;
+mod turns;
 
 pub use error::{EntryError, ImportError};
+pub use limits::MAX_HISTORY_BYTES;
 
 use crate::{
     access::{Scope, Viewer},
@@ -29,17 +31,9 @@ use files::FileUses;
 use ids::NewIds;
 use plan::HistoryPlan;
 use serde_json::Value;
-use std::{
-    collections::{HashMap, HashSet},
-    time::Duration,
-};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use std::collections::{HashMap, HashSet};
 use tracing::error;
-
-/// Histories that are imported at the same time.
-static IMPORTS: Semaphore = Semaphore::const_new(2);
-/// How long an import waits for others.
-const MAX_WAIT: Duration = Duration::from_secs(30);
+use turns::ImportTurn;
 
 /// Imports for one person: files are read and written with this person's rights.
 pub struct Importer<'a> {
@@ -52,14 +46,14 @@ pub struct Importer<'a> {
 impl Importer<'_> {
     /// Creates a session from an exported zip or exported JSON. A failed import leaves nothing behind.
     pub async fn import_session(&self, export: ReceivedBytes) -> Result<Session, ImportError> {
-        let _turn = self.start().await?;
+        let turn = ImportTurn::wait(&self.viewer.user).await?;
         let store = &self.renderer.store;
         let created = store.create_web_session(&self.viewer.user, None).await?;
         let imported = async {
             let found = self.viewer.session(store, created.session_id).await?;
             let (session, scope) = found.ok_or(ImportError::Missing)?;
-            let unpacked = archive::unpack(&self.renderer.attachments, &scope, export).await?;
-            self.write_history(&session, &scope, &unpacked.history, unpacked.files).await?;
+            let unpacked = archive::unpack(&self.renderer.attachments, &scope, &turn, export).await?;
+            self.write_history(&session, &scope, &unpacked.document.value, unpacked.files).await?;
             unpacked.staged.into_iter().for_each(StagedFile::keep);
             store.session(created.session_id).await?.ok_or(ImportError::Missing)
         };
@@ -76,22 +70,17 @@ impl Importer<'_> {
         }
     }
 
-    /// Replaces the history of a session in one transaction. Fails with `Stale` if the session is no longer at the
-    /// revision of `session`.
+    /// Replaces the history of a session by this JSON, in one transaction. Fails with `Stale` if the session is no longer
+    /// at the revision of `session`.
     pub async fn replace_history(
         &self,
         session: &Session,
         scope: &Scope,
-        document: &Value,
+        json: ReceivedBytes,
     ) -> Result<(), ImportError> {
-        let _turn = self.start().await?;
-        self.write_history(session, scope, document, Vec::new()).await
-    }
-
-    /// Waits for other imports: each holds a whole history in memory.
-    async fn start(&self) -> Result<SemaphorePermit<'static>, ImportError> {
-        let turn = tokio::time::timeout(MAX_WAIT, IMPORTS.acquire()).await;
-        turn.ok().and_then(Result::ok).ok_or(ImportError::TooMany)
+        let turn = ImportTurn::wait(&self.viewer.user).await?;
+        let document = archive::read_json(&turn, json).await?;
+        self.write_history(session, scope, &document.value, Vec::new()).await
     }
 
     /// Writes the history and adds the rows of the files that came with it.

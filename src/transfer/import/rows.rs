@@ -104,7 +104,7 @@ fn build_calls(row: &PlannedRow<'_>, ids: &NewIds) -> Vec<ToolCall> {
             match row.stored.and_then(|row: &Message| row.tool_calls.iter().find(same)) {
                 Some(known) => known.clone(),
                 None => {
-                    let arguments = replace_in_text(&arguments_text(&call.arguments), &ids.files);
+                    let arguments = replace_in_text(&call.arguments, &ids.files);
                     ToolCall { id, name: call.name.clone(), arguments }
                 }
             }
@@ -113,16 +113,8 @@ fn build_calls(row: &PlannedRow<'_>, ids: &NewIds) -> Vec<ToolCall> {
 }
 
 fn same_arguments(known: &ToolCall, call: &ImportedCall) -> bool {
-    let read = serde_json::from_str::<Value>(&known.arguments).unwrap_or(json!(known.arguments));
-    read == call.arguments
-}
-
-/// Arguments as the model wrote them. A string that is not JSON is the raw text of malformed arguments.
-fn arguments_text(arguments: &Value) -> String {
-    match arguments {
-        Value::String(text) if serde_json::from_str::<Value>(text).is_err() => text.clone(),
-        other => other.to_string(),
-    }
+    let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or(json!(text));
+    known.arguments == call.arguments || read(&known.arguments) == read(&call.arguments)
 }
 
 /// The stored row knows why something failed, an entry only that it did: keep the stored reason.

@@ -17,6 +17,7 @@ use crate::{
         extract::{Json, Path},
         messages,
         problem::{BodyProblems, ChangeProblems, CommonProblems, InvalidField, Problem},
+        run_to_end::run_to_end,
     },
 };
 use axum::{
@@ -124,12 +125,16 @@ pub async fn annotate(
     }
     let annotation =
         MessageAnnotation { session: session.session_id, revision: session.revision, message, refs, tags };
-    match site.store.annotate_message(&annotation).await? {
-        ChangeOutcome::Changed => {}
-        ChangeOutcome::Missing => return Err(no_message()),
-        ChangeOutcome::Stale | ChangeOutcome::Busy => return Err(stale_history()),
-    }
-    site.turns.changed(&session.conversation);
+    let (changing, conversation) = (site.clone(), session.conversation.clone());
+    run_to_end(async move {
+        match changing.store.annotate_message(&annotation).await? {
+            ChangeOutcome::Changed => changing.turns.changed(&conversation),
+            ChangeOutcome::Missing => return Err(no_message()),
+            ChangeOutcome::Stale | ChangeOutcome::Busy => return Err(stale_history()),
+        }
+        Ok(())
+    })
+    .await?;
     let Some(stored) = site.store.message(message).await? else { return Err(no_message()) };
     let files =
         history::load_files(&site.store, &session.conversation, std::slice::from_ref(&stored)).await?;

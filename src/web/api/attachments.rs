@@ -10,7 +10,8 @@ use crate::{
         Site,
         extract::{Path, Query},
         file_response::{Disposition, FileContent, RequestedRange},
-        forms, messages,
+        forms::{self, receive_in_time},
+        messages,
         problem::{BodyProblems, CommonProblems, Problem},
         run_to_end::run_to_end,
     },
@@ -38,7 +39,7 @@ pub async fn receive_only_file(
     form: Result<Multipart, MultipartRejection>,
     max_bytes: u64,
 ) -> Result<Upload, Problem> {
-    match receive_upload(site, viewer, form, max_bytes).await? {
+    match receive_in_time(receive_upload(site, viewer, form, max_bytes)).await? {
         (file, None) => Ok(file.upload),
         (_, Some(_)) => Err(Problem::invalid("The form has one field, `file`.")),
     }
@@ -118,7 +119,7 @@ pub async fn upload(
     form: Result<Multipart, MultipartRejection>,
 ) -> Result<(StatusCode, axum::Json<UploadedAttachment>), Problem> {
     let max_bytes = site.attachments.limits().max_file_bytes;
-    let (file, session) = receive_upload(&site, &viewer, form, max_bytes).await?;
+    let (file, session) = receive_in_time(receive_upload(&site, &viewer, form, max_bytes)).await?;
     let scope = match session {
         Some(id) => find_session(&viewer, &site.store, id).await?.1,
         None => viewer.uploads(),
@@ -287,14 +288,17 @@ pub async fn delete(
     if !viewer.may_delete_file(&file) {
         return Err(Problem::forbidden(messages::NOT_YOUR_FILE));
     }
-    // Children that are only recipes could not be rendered without this file: render them first.
-    for child in site.store.children_of_attachment(&file).await? {
-        site.renderer.ensure_stored(&child).await?;
-    }
-    if !site.store.delete_attachment(file.attachment_id).await? {
-        return Err(Problem::not_found("attachment"));
-    }
-    sweep(&site).await;
-    site.turns.changed(&file.conversation);
-    Ok(Confirmation::of("Attachment deleted"))
+    run_to_end(async move {
+        // Children that are only recipes could not be rendered without this file: render them first.
+        for child in site.store.children_of_attachment(&file).await? {
+            site.renderer.ensure_stored(&child).await?;
+        }
+        if !site.store.delete_attachment(file.attachment_id).await? {
+            return Err(Problem::not_found("attachment"));
+        }
+        sweep(&site).await;
+        site.turns.changed(&file.conversation);
+        Ok(Confirmation::of("Attachment deleted"))
+    })
+    .await
 }

@@ -9,10 +9,12 @@ use super::{
 };
 use crate::{
     access::Viewer,
-    transfer::import::{ImportError, Importer},
+    attachments::ReceivedBytes,
+    transfer::import::{ImportError, Importer, MAX_HISTORY_BYTES},
     web::{
         Site,
-        extract::{Json, Path},
+        extract::{Path, check_json_type},
+        forms::receive_in_time,
         messages,
         problem::{BodyProblems, ChangeProblems, CommonProblems, InvalidField, Problem},
         run_to_end::run_to_end,
@@ -20,9 +22,10 @@ use crate::{
 };
 use axum::{
     body::Body,
-    extract::{Multipart, State, multipart::MultipartRejection},
-    http::{HeaderMap, HeaderName, StatusCode},
+    extract::{Multipart, Request, State, multipart::MultipartRejection},
+    http::{HeaderName, StatusCode},
 };
+use futures::TryStreamExt as _;
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -111,15 +114,15 @@ pub async fn replace_history(
     viewer: Viewer,
     State(site): State<Arc<Site>>,
     Path(id): Path<Uuid>,
-    headers: HeaderMap,
-    Json(body): Json<Value>,
+    request: Request,
 ) -> Result<([(HeaderName, String); 2], Body), Problem> {
     let (session, scope) = find_session(&viewer, &site.store, id).await?;
-    check_if_match(&headers, &session)?;
+    check_if_match(request.headers(), &session)?;
+    let json = receive_json(&site, &viewer, request).await?;
     let etag = etag_after_change(&session);
     let (for_import, importer) = (site.clone(), viewer.clone());
     run_to_end(async move {
-        for_import.importer(&importer).replace_history(&session, &scope, &body).await?;
+        for_import.importer(&importer).replace_history(&session, &scope, json).await?;
         for_import.turns.changed(&session.conversation);
         sweep(&for_import).await;
         Ok(())
@@ -131,6 +134,25 @@ pub async fn replace_history(
     Ok(([etag, content_type], history))
 }
 
+/// Receives a history like a file: on disk, within the upload budget, until it is its turn to be parsed.
+async fn receive_json(site: &Site, viewer: &Viewer, request: Request) -> Result<ReceivedBytes, Problem> {
+    check_json_type(request.headers())?;
+    let mut upload = site.attachments.start_upload(&viewer.user, MAX_HISTORY_BYTES);
+    let receive = async {
+        let mut body = request.into_body().into_data_stream();
+        let broken_off = |_| Problem::bad(messages::BROKEN_OFF);
+        // Without an extractor, no other limit applies to this body.
+        while !upload.is_too_large()
+            && let Some(chunk) = body.try_next().await.map_err(broken_off)?
+        {
+            upload.write(chunk).await?;
+        }
+        Ok::<_, Problem>(())
+    };
+    receive_in_time(receive).await?;
+    Ok(upload.into_bytes("the history")?)
+}
+
 impl From<ImportError> for Problem {
     fn from(error: ImportError) -> Self {
         match error {
@@ -138,6 +160,7 @@ impl From<ImportError> for Problem {
                 Self::invalid_fields(errors.into_iter().map(InvalidField::from).collect())
             }
             ImportError::Unreadable(detail) => Self::invalid(detail),
+            ImportError::TooLarge => Self::new(StatusCode::PAYLOAD_TOO_LARGE, error.to_string()),
             ImportError::Missing => Self::not_found("session"),
             ImportError::NotTheirs => Self::forbidden(messages::ONLY_YOUR_WORDS),
             ImportError::Stale => stale_history(),
@@ -149,7 +172,6 @@ impl From<ImportError> for Problem {
             ImportError::Store(error) => error.into(),
             ImportError::Attachment(error) => error.into(),
             ImportError::Render(error) => error.into(),
-            ImportError::Json(error) => Self::unavailable("import", &error),
         }
     }
 }

@@ -34,8 +34,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 ))]
 struct ApiDocument;
 
-/// The body limit of requests without files; an imported history is the largest.
-const MAX_JSON_BYTES: usize = 16 << 20;
+/// The body limit of requests without files. A history has a limit of its own, and goes to disk first.
+const MAX_JSON_BYTES: usize = 1 << 20;
 /// The body limit of a form, in files of the maximal size. More files are uploaded one by one first.
 const MAX_FORM_FILES: u64 = 10;
 /// Size limit of a form without its files.

@@ -10,6 +10,7 @@ use crate::{
         extract::{Object, Path, Query},
         messages,
         problem::{BodyProblems, CommonProblems, Problem},
+        run_to_end::run_to_end,
     },
 };
 use axum::{extract::State, http::StatusCode};
@@ -199,9 +200,13 @@ pub async fn rename(
     Object(new): Object<NewTitle>,
 ) -> Result<axum::Json<SessionResult>, Problem> {
     let (session, _) = find_session(&viewer, &site.store, id).await?;
-    site.store.rename_session(session.session_id, &valid_title(&new.title)?).await?;
-    site.turns.changed(&session.conversation);
-    Ok(SessionResult::of(find_session(&viewer, &site.store, id).await?.0))
+    let title = valid_title(&new.title)?;
+    run_to_end(async move {
+        site.store.rename_session(session.session_id, &title).await?;
+        site.turns.changed(&session.conversation);
+        Ok(SessionResult::of(find_session(&viewer, &site.store, id).await?.0))
+    })
+    .await
 }
 
 /// Deletes orphaned blobs. On failure they stay marked and are deleted by the next upkeep.
@@ -223,11 +228,14 @@ pub async fn delete(
     if !viewer.may_change_all(&session.conversation) {
         return Err(Problem::forbidden(messages::ONLY_ADMINS_DELETE));
     }
-    let Some(deleted) = site.store.delete_session(session.session_id).await? else {
-        return Err(Problem::not_found("session"));
-    };
-    site.turns.stop(&deleted.turns, &deleted.conversation);
-    site.turns.changed(&deleted.conversation);
-    sweep(&site).await;
-    Ok(Confirmation::of("Session deleted"))
+    run_to_end(async move {
+        let Some(deleted) = site.store.delete_session(session.session_id).await? else {
+            return Err(Problem::not_found("session"));
+        };
+        site.turns.stop(&deleted.turns, &deleted.conversation);
+        site.turns.changed(&deleted.conversation);
+        sweep(&site).await;
+        Ok(Confirmation::of("Session deleted"))
+    })
+    .await
 }

@@ -135,6 +135,30 @@ on_both! {
         store.add_attachment(&of_bob).await.unwrap();
     }
 
+    async fn files_of_one_message_are_checked_together(store: Store) {
+        let store = store.with_quota(Quota { max_conversation_bytes: 2_500, max_person_bytes: 6_000 });
+        let session = store.start_session(&chat(1), &ann()).await.unwrap();
+        let add = async |files: &[Attachment]| store.add_message(&said(&chat(1), session, "here"), files).await;
+        let three = [picture(&chat(1)), picture(&chat(1)), picture(&chat(1))];
+        assert!(matches!(add(&three).await, Err(StoreError::OverQuota(_))));
+        assert_eq!(store.stored_bytes(&chat(1), &ann()).await.unwrap(), StoredBytes::both(0));
+        add(&three[..2]).await.unwrap();
+        add(&[unrendered(&chat(1))]).await.unwrap();
+        let mut full = note("9", "one more");
+        full.files.push(FiledFile::New(picture(&chat(1))));
+        assert!(matches!(store.file(&filing(&chat(1), vec![full])).await, Err(StoreError::OverQuota(_))));
+    }
+
+    async fn a_picture_that_is_stored_already_is_not_checked_again(store: Store) {
+        let store = store.with_quota(Quota { max_conversation_bytes: 1_500, max_person_bytes: 1_500 });
+        let picture = unrendered(&chat(1));
+        keep(&store, &chat(1), std::slice::from_ref(&picture)).await;
+        let rendered = Attachment { content: Content::stored("ab/abab", "abab"), size: 1000, ..picture };
+        for _ in 0..2 {
+            assert!(store.store_rendered_attachment(&rendered).await.unwrap());
+        }
+    }
+
     async fn files_are_found_by_the_range_of_their_keys(store: Store) {
         let kept = picture(&chat(1));
         keep(&store, &chat(1), std::slice::from_ref(&kept)).await;
@@ -158,6 +182,10 @@ on_both! {
         let shown = NewMessage { attachments: vec![forgotten.attachment_id], ..said(&chat(1), session, "look") };
         let shown = store.add_message(&shown, &[]).await.unwrap();
         let before = now() - TimeDelta::days(30);
+        let ignored = |_: &Attachment, content: &str| content.to_owned();
+        store.file(&filing(&chat(1), vec![note("70", "use the old one")])).await.unwrap();
+        assert_eq!(store.expire_files(&chat(1), before, &ignored).await.unwrap(), 0, "a turn may need one");
+        store.cancel_turns(&chat(1)).await.unwrap();
         assert_eq!(store.conversations_with_files_before(before).await.unwrap(), [chat(1)]);
         let rewrite = |file: &Attachment, content: &str| format!("{content} without {}", file.filename);
         assert_eq!(store.expire_files(&chat(1), before, &rewrite).await.unwrap(), 1);

@@ -3,11 +3,45 @@
 use super::*;
 use crate::harness::postgres::database;
 use futures::future::join_all;
-use photothread::store::StoreError;
+use photothread::store::{Quota, Replacement, StoreError};
 use sqlx::{Connection as _, PgConnection, Row as _};
 use std::collections::HashSet;
 
 on_both! {
+    async fn files_are_added_by_filings_steps_and_replacements_at_once(store: Store) {
+        // With a limit, so that the totals are locked.
+        let store = store.with_quota(Quota { max_conversation_bytes: 1 << 40, ..Quota::default() });
+        let session = store.start_session(&chat(1), &ann()).await.unwrap();
+        let all = (0..24).map(|n| {
+            let store = store.clone();
+            async move {
+                let new = picture(&chat(1));
+                match n % 3 {
+                    0 => {
+                        let mut sent = note(&n.to_string(), "here");
+                        sent.files.push(FiledFile::New(new));
+                        let quiet = Filing { wants_turn: WantsTurn::No, ..filing(&chat(1), vec![sent]) };
+                        store.file(&quiet).await.map(drop)
+                    }
+                    1 => {
+                        let carried = vec![new.attachment_id];
+                        let step = NewMessage { attachments: carried, ..said(&chat(1), session, "a step") };
+                        store.add_message(&step, &[new]).await.map(drop)
+                    }
+                    _ => {
+                        let revision = store.session(session).await?.map_or(0, |session| session.revision);
+                        let replacement =
+                            Replacement { session, revision, title: None, files: vec![new], rows: Vec::new() };
+                        store.replace_history(&replacement).await.map(drop)
+                    }
+                }
+            }
+        });
+        for done in join_all(all).await {
+            done.expect("transactions that add files do not wait for each other in a circle");
+        }
+    }
+
     async fn concurrent_filings_start_one_session(store: Store) {
         let all = (0..8).map(|n| {
             let (store, shown_id) = (store.clone(), n.to_string());

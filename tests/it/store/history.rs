@@ -127,6 +127,74 @@ on_both! {
         assert_eq!(store.messages_of_session(SessionId::new(), None, None, Detail::WithTools).await.unwrap(), []);
     }
 
+    async fn a_span_counts_the_newest_messages_and_pages_walk_it_oldest_first(store: Store) {
+        let conversation = chat(1);
+        let session = store.start_session(&conversation, &ann()).await.unwrap();
+        assert_eq!(store.history_span(session, None, None, Detail::WithTools).await.unwrap(), None);
+        let mut ids = Vec::new();
+        for text in ["a", "b", "c", "d"] {
+            ids.push(store.add_message(&said(&conversation, session, text), &[]).await.unwrap());
+            let result = NewMessage::new(conversation.clone(), session, Role::Tool, format!("result of {text}"));
+            ids.push(store.add_message(&result, &[]).await.unwrap());
+        }
+        let other = store.start_session(&chat(2), &ann()).await.unwrap();
+        store.add_message(&said(&chat(2), other, "elsewhere"), &[]).await.unwrap();
+        let span = async |before, limit, detail| {
+            let span = store.history_span(session, before, limit, detail).await.unwrap().unwrap();
+            (span.first, span.last, span.count)
+        };
+        assert_eq!(span(None, None, Detail::WithTools).await, (ids[0], ids[7], 8));
+        assert_eq!(span(None, None, Detail::WithoutTools).await, (ids[0], ids[6], 4));
+        assert_eq!(span(Some(ids[4]), Some(1), Detail::WithoutTools).await, (ids[2], ids[2], 1));
+
+        let page = async |after, last, detail| {
+            texts(&store.history_page(session, after, last, detail).await.unwrap()).join(" ")
+        };
+        assert_eq!(page(MessageId(0), ids[7], Detail::WithoutTools).await, "a b c d");
+        assert_eq!(page(ids[0], ids[4], Detail::WithTools).await, "result of a b result of b c");
+        assert_eq!(page(ids[7], NEWEST, Detail::WithTools).await, "");
+    }
+
+    async fn a_page_is_one_large_message_or_several_small_ones(store: Store) {
+        let conversation = chat(1);
+        let session = store.start_session(&conversation, &ann()).await.unwrap();
+        let large = "x".repeat(200_000);
+        for text in [large.as_str(), large.as_str(), "small", large.as_str()] {
+            store.add_message(&said(&conversation, session, text), &[]).await.unwrap();
+        }
+        let mut after = MessageId(0);
+        let mut pages = Vec::new();
+        loop {
+            let page = store.history_page(session, after, NEWEST, Detail::WithTools).await.unwrap();
+            let Some(last) = page.last() else { break };
+            after = last.internal_id;
+            pages.push(page.len());
+        }
+        assert_eq!(pages, [2, 2], "a page ends with the message that exceeds its size");
+    }
+
+    async fn the_first_question_and_the_last_answer_frame_a_history(store: Store) {
+        let conversation = chat(1);
+        let session = store.start_session(&conversation, &ann()).await.unwrap();
+        let asked = store.add_message(&said(&conversation, session, "first?"), &[]).await.unwrap();
+        assert_eq!(store.question_and_answer(session, MessageId(0)).await.unwrap(), (None, None));
+        let calls = vec![photothread::domain::ToolCall { id: "1".into(), name: "t".into(), arguments: "{}".into() }];
+        for message in [
+            answered(&conversation, session, "one"),
+            said(&conversation, session, "second?"),
+            answered(&conversation, session, "two"),
+            NewMessage { tool_calls: calls, ..answered(&conversation, session, "a step") },
+        ] {
+            store.add_message(&message, &[]).await.unwrap();
+        }
+        let framed = async |last| {
+            let (question, answer) = store.question_and_answer(session, last).await.unwrap();
+            (question.map(|m| m.content.clone()), answer.map(|m| m.content.clone()))
+        };
+        assert_eq!(framed(asked).await, (Some("first?".into()), None));
+        assert_eq!(framed(NEWEST).await, (Some("first?".into()), Some("two".into())));
+    }
+
     async fn album_messages_are_found_only_in_their_conversation(store: Store) {
         let conversation = chat(1);
         let photos = vec![album_photo(&conversation, "1", "x"), album_photo(&conversation, "2", "x"), album_photo(&conversation, "3", "y")];
