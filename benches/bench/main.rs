@@ -10,6 +10,7 @@ mod imaging;
 mod imaging_chain;
 mod imaging_peers;
 mod latency;
+mod memory;
 mod model;
 #[allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #[path = "../../tests/harness/postgres.rs"]
@@ -24,7 +25,8 @@ mod web;
 use report::{Report, Section};
 
 /// In the order of the page. The build takes minutes and is measured only if named.
-const SECTIONS: [&str; 8] = ["start", "throughput", "latency", "stuck", "context", "web", "imaging", "build"];
+const SECTIONS: [&str; 9] =
+    ["start", "throughput", "latency", "stuck", "context", "web", "imaging", "memory", "build"];
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
@@ -59,6 +61,7 @@ async fn measure(name: &str) -> anyhow::Result<Section> {
         "context" => context::measure().await,
         "web" => web::measure().await,
         "imaging" => imaging::measure().await,
+        "memory" => memory::measure().await,
         _ => build::measure(),
     }
 }

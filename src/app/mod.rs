@@ -196,7 +196,7 @@ fn make_files_private(config: &Config) {
 }
 
 /// Recovers from a crash: sends in flight become `unknown`, running turns become pending and resume at their last step,
-/// and requests to models are charged as estimated, so that nobody waits for what they held of a budget.
+/// and requests to models are charged as estimated, so that no later request waits for what they held of a budget.
 async fn recover(store: &Store) -> anyhow::Result<()> {
     let (sends, turns) = (store.mark_interrupted_sends().await?, store.requeue_running_turns().await?);
     let requests = store.charge_open_reservations().await?;

@@ -6,6 +6,9 @@ use crate::{ConversionFormat, Format, MAX_ANIMATION_BYTES, Picture};
 /// Bytes from the start of a file in which [`Footprint::read`] looks for what it needs.
 pub const HEAD_BYTES: u64 = 256 << 10;
 
+/// More than any memory holds, and few enough to multiply.
+const MAX_PIXELS: u64 = 1 << 40;
+
 /// An animation keeps its canvas, the last frame, the edited one and what the writer compares it with.
 const FRAMES_PER_PIXEL: u64 = 24;
 
@@ -54,7 +57,7 @@ impl Footprint {
         };
         let channels = if format == Format::Jpeg { 3 } else { 4 };
         let found = Self {
-            pixels: u64::from(width) * u64::from(height),
+            pixels: (u64::from(width) * u64::from(height)).min(MAX_PIXELS),
             file_bytes,
             bytes_per_pixel: channels * depth as u64,
             decoding_per_pixel: 0,
@@ -118,6 +121,7 @@ impl Footprint {
 
     /// The peak of an edit of the decoded picture whose result has so many pixels, with encoding the result.
     pub fn editing(&self, cost: EditCost, result_pixels: u64) -> u64 {
+        let result_pixels = result_pixels.min(MAX_PIXELS);
         let depth = self.depth as u64;
         // Colour or alpha may be added to a gray or opaque picture.
         let working = 4 * depth;
@@ -160,7 +164,7 @@ impl Footprint {
     pub fn edited(&self, cost: EditCost, (width, height): (u32, u32)) -> Self {
         let bytes_per_pixel = 4 * self.depth as u64;
         Self {
-            pixels: u64::from(width) * u64::from(height),
+            pixels: (u64::from(width) * u64::from(height)).min(MAX_PIXELS),
             bytes_per_pixel: bytes_per_pixel.max(self.bytes_per_pixel),
             opaque: self.opaque && cost == EditCost::InPlace,
             ..*self

@@ -180,7 +180,12 @@ impl EditRun<'_> {
         let (renderer, pool) = (&self.context.renderer, self.context.pool());
         let conversation = self.context.scope.conversation();
         let plan = renderer.plan_chain(file).await?;
-        let place = pool.reserve_edit(conversation, plan.memory_with(self.cost, result_pixels)).await?;
+        let mut memory = plan.memory_with(self.cost, result_pixels);
+        if result_pixels > pool.limits().max_pixels {
+            // The edit itself will say that its result would be too large.
+            memory = plan.memory().max(memory.min(pool.memory()));
+        }
+        let place = pool.reserve_edit(conversation, memory).await?;
         let rendered = match self.kind.clone() {
             EditKind::Pixels(edit) => {
                 let chain = plan.load(&renderer.attachments).await?;
@@ -250,10 +255,8 @@ impl EditRun<'_> {
 
     /// The pixel count of the result. Refuses what is not a picture, or is too large, before it is loaded.
     fn result_pixels(&self, file: &Attachment) -> Result<u64, ToolError> {
-        let limits = self.context.pool().limits();
-        let (width, height) = check_image(limits, file)?;
-        let after = (self.canvas)(f64::from(width), f64::from(height)) as u64;
-        Ok(after.min(limits.max_pixels))
+        let (width, height) = check_image(self.context.pool().limits(), file)?;
+        Ok((self.canvas)(f64::from(width), f64::from(height)) as u64)
     }
 }
 

@@ -61,7 +61,8 @@ fn is_proper_result(text: &str) -> bool {
 
 async fn every_picture_through(case: &str) {
     let tool = case.split(' ').next().unwrap();
-    let world = World::new().await;
+    // Enough for forty megapixels that are turned by any angle.
+    let world = World::new().await.with_pool(PoolLimits { memory_bytes: 2 << 30, ..PoolLimits::default() });
     let other = world.sends_image("photo_page.png").await;
     for name in names() {
         let bytes = image_file(&name);
