@@ -181,6 +181,7 @@ verbs! {
         write skip_update(inbox_id: i64, note: &str) -> ();
         read waiting_groups() -> Vec<WaitingGroup>;
         read waiting_updates(conversation_id: &str, sender_id: &str) -> Vec<InboxRow>;
+        read waiting_conversations(chat: &Conversation, sender_id: &str) -> Vec<Conversation>;
         erase prune_inbox(before: DateTime<Utc>) -> u64;
     }
     filing {

@@ -36,6 +36,7 @@ pub mod rules;
 mod server;
 mod state;
 mod text;
+mod topics;
 mod uploads;
 mod world;
 

@@ -9,6 +9,8 @@ use std::time::Instant;
 #[derive(Clone, PartialEq)]
 pub struct Received {
     pub chat_id: i64,
+    /// None outside topics.
+    pub topic: Option<i32>,
     pub message_id: i32,
     pub text: String,
     pub caption: String,
@@ -45,6 +47,9 @@ impl From<&Received> for MessageRef {
 impl std::fmt::Debug for Received {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "#{}", self.message_id)?;
+        if let Some(topic) = self.topic {
+            write!(f, " in topic {topic}")?;
+        }
         if let Some(id) = self.reply_to {
             write!(f, " ↩#{id}")?;
         }

@@ -12,7 +12,7 @@ mod update;
 pub use file::TelegramFile;
 pub use update::{ParsedUpdate, Reading, parse_update};
 
-use super::bot_identity::BotIdentity;
+use super::{bot_identity::BotIdentity, place::Place};
 use crate::{
     agent::Routes,
     domain::{Conversation, UserId},
@@ -76,7 +76,7 @@ pub fn parse_message(message: &Message, identity: &BotIdentity, routes: &Routes)
         without_mention(&raw_text, identity).len() != raw_text.len() || has_mention(message, identity);
     let MessageText { text, agent } = message_text(message, identity, routes);
     Some(ReceivedMessage {
-        conversation: Conversation::telegram(message.chat.id.0),
+        conversation: Place::of_message(message).conversation(),
         message_id: message.id.0.to_string(),
         sender: UserId(sender.id.0.to_string()),
         sender_name: Some(sender.full_name()).filter(|name| !sender.is_bot && !name.trim().is_empty()),
@@ -119,6 +119,9 @@ fn forwarded_from(message: &Message) -> Option<String> {
 
 fn reply_target(message: &Message, identity: &BotIdentity) -> Option<RepliedMessage> {
     let target = message.reply_to_message()?;
+    if Place::of_message(message).is_topic_root(target.id) {
+        return None;
+    }
     Some(RepliedMessage {
         message_id: target.id.0.to_string(),
         from_bot: target.from.as_ref().is_some_and(|user| user.id.0 == identity.user_id),

@@ -59,7 +59,7 @@ pub fn rebuild_target(target: &Value) -> Option<Value> {
     serde_json::from_value::<Message>(rebuilt.clone()).is_ok().then_some(rebuilt)
 }
 
-/// Who, when, where, the album and the reply target.
+/// Who, when, where (chat and topic), the album and the reply target.
 fn rebuild_header(message: &Value) -> Option<Map<String, Value>> {
     let mut header = Map::new();
     header.insert("message_id".to_owned(), message["message_id"].as_i64()?.into());
@@ -70,6 +70,10 @@ fn rebuild_header(message: &Value) -> Option<Map<String, Value>> {
         let is_bot = from["is_bot"].as_bool().unwrap_or_default();
         let name = from["first_name"].as_str().unwrap_or_default();
         header.insert("from".to_owned(), json!({ "id": id, "is_bot": is_bot, "first_name": name }));
+    }
+    if let Some(topic) = message["message_thread_id"].as_i64().filter(|id| i32::try_from(*id).is_ok()) {
+        header.insert("message_thread_id".to_owned(), topic.into());
+        header.insert("is_topic_message".to_owned(), (message["is_topic_message"] == true).into());
     }
     if let Some(album) = message["media_group_id"].as_str() {
         header.insert("media_group_id".to_owned(), album.into());

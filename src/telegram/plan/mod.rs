@@ -145,7 +145,9 @@ mod tests {
     /// `group3 photo document text`, an asterisk where there is a caption.
     fn shape(sends: &[SendRequest]) -> String {
         let name = |send: &SendRequest| match send {
-            SendRequest::Text { .. } | SendRequest::LoginLink {} => "text".to_owned(),
+            SendRequest::Text { .. } | SendRequest::LoginLink {} | SendRequest::OpenTopic { .. } => {
+                "text".to_owned()
+            }
             SendRequest::Photo { caption, .. } => {
                 format!("photo{}", if caption.is_some() { "*" } else { "" })
             }

@@ -9,4 +9,5 @@ mod heavy_work;
 mod media;
 mod photo_edits;
 mod replies;
+mod topics;
 mod unknown_fields;
