@@ -55,6 +55,12 @@ impl Conversation {
         Self::new(self.interface, self.chat_id())
     }
 
+    /// The id of a message of this chat where it is stored in another one: after the chat moved to another id, where ids
+    /// start anew, or because a reply there quotes it.
+    pub fn foreign_message_id(&self, message_id: &str) -> String {
+        format!("{}:{message_id}", self.chat_id())
+    }
+
     /// Whether several people write here: a Telegram group, whose id is negative. Everything else belongs to one person.
     pub fn is_shared(&self) -> bool {
         self.interface == InterfaceType::Telegram && self.id.starts_with('-')

@@ -133,6 +133,9 @@ verbs! {
         write remove_member(conversation: &Conversation, user: &UserId) -> ();
         read is_member(conversation: &Conversation, user: &UserId) -> bool;
     }
+    chats {
+        write migrate_chat(from: &Conversation, to: &Conversation) -> Vec<TurnId>;
+    }
     logins {
         write ensure_web_key(name: &str, fresh: &str) -> String;
         write add_login_link(link: &LoginLink) -> ();

@@ -31,6 +31,8 @@ pub mod annotations;
 pub mod attachments;
 #[path = "queries/budgets.rs"]
 pub mod budgets;
+#[path = "queries/chats.rs"]
+pub mod chats;
 #[path = "queries/deletion.rs"]
 pub mod deletion;
 #[path = "queries/drafts.rs"]

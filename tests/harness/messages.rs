@@ -124,6 +124,7 @@ impl State {
                 .filter(|id| topic_of(message) != Some(*id)),
             media_group_id: message["media_group_id"].as_str().map(Into::into),
             buttons: keys.map(button).collect(),
+            only_for: message["receiver_user"]["id"].as_i64(),
         }
     }
 }

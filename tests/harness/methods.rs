@@ -77,9 +77,10 @@ fn open_chat<'s>(state: &'s mut State, params: &Params) -> Result<(i64, &'s mut 
     }
     let found = params.number("chat_id").and_then(|id| Some((id, state.chats.get_mut(&id)?)));
     let (id, chat) = found.ok_or_else(|| Refusal::bad("chat not found"))?;
-    match chat.closed {
-        Some(why) => Err(Refusal::new(403, why)),
-        None => Ok((id, chat)),
+    match (chat.closed, chat.migrated_to) {
+        (Some(why), _) => Err(Refusal::new(403, why)),
+        (_, Some(new)) => Err(Refusal::migrated(new)),
+        (None, None) => Ok((id, chat)),
     }
 }
 
@@ -175,8 +176,13 @@ fn keyboard(params: &Params) -> Result<Option<Value>, Refusal> {
 fn send_message(state: &mut State, params: &Params) -> Outcome {
     let draft = Draft::new(state, params)?;
     let words = Words::of_message(params)?;
+    let receiver = state.receiver_of_request(draft.chat_id, params)?;
     let mut message = draft.message(state);
     set_words(&mut message, "text", &words.text, words.entities);
+    if let Some(receiver) = receiver {
+        message["receiver_user"] = json!({ "id": receiver });
+        message["ephemeral_message_id"] = message["message_id"].clone();
+    }
     state.deliver(draft.chat_id, std::slice::from_ref(&message));
     Ok(message)
 }

@@ -253,28 +253,7 @@ impl Person {
     /// Forwards a message of any chat to this one.
     pub async fn forwards(&self, message: impl Into<MessageRef>) -> MessageRef {
         let original = message.into();
-        self.posts(|state, message| {
-            let found = state.find_message(original.chat_id, original.message_id.into()).cloned();
-            let source = embedded(&found.expect("a message to forward"));
-            let origin = json!({ "type": "user", "sender_user": source["from"], "date": source["date"] });
-            message["forward_origin"] = origin;
-            let own = [
-                "message_id",
-                "date",
-                "chat",
-                "from",
-                "media_group_id",
-                "reply_markup",
-                "edit_date",
-                "message_thread_id",
-                "is_topic_message",
-            ];
-            for (field, value) in source.as_object().into_iter().flatten() {
-                if !own.contains(&field.as_str()) {
-                    message[field] = value.clone();
-                }
-            }
-        })
+        self.posts(|state, message| copy_forwarded(state, message, original))
     }
 
     /// Presses a button under a message of the bot. Returns the id the bot must answer.
@@ -420,7 +399,7 @@ impl Person {
         })
     }
 
-    fn posts(&self, fill: impl FnOnce(&mut State, &mut Value)) -> MessageRef {
+    pub(super) fn posts(&self, fill: impl FnOnce(&mut State, &mut Value)) -> MessageRef {
         self.shared.change(|state| {
             let mut message = state.blank_message(self.chat_id, self.user.json());
             fill(state, &mut message);
@@ -436,4 +415,28 @@ impl Person {
 fn set_reply(state: &State, message: &mut Value, to: MessageRef) {
     let original = state.find_message(to.chat_id, to.message_id.into()).expect("a message to reply to");
     message["reply_to_message"] = embedded(original);
+}
+
+/// Makes a message a forward of another one.
+pub(super) fn copy_forwarded(state: &State, message: &mut Value, original: MessageRef) {
+    let found = state.find_message(original.chat_id, original.message_id.into()).cloned();
+    let source = embedded(&found.expect("a message to forward"));
+    message["forward_origin"] =
+        json!({ "type": "user", "sender_user": source["from"], "date": source["date"] });
+    let own = [
+        "message_id",
+        "date",
+        "chat",
+        "from",
+        "media_group_id",
+        "reply_markup",
+        "edit_date",
+        "message_thread_id",
+        "is_topic_message",
+    ];
+    for (field, value) in source.as_object().into_iter().flatten() {
+        if !own.contains(&field.as_str()) {
+            message[field] = value.clone();
+        }
+    }
 }

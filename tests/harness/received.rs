@@ -22,6 +22,8 @@ pub struct Received {
     pub reply_to: Option<i32>,
     pub media_group_id: Option<String>,
     pub buttons: Vec<Button>,
+    /// The only person who sees it; none if all do.
+    pub only_for: Option<i64>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -111,6 +111,9 @@ pub struct Chat {
     pub topics_enabled: bool,
     /// Why the bot may not write here, as Telegram words it.
     pub closed: Option<&'static str>,
+    /// The supergroup that this group became.
+    pub migrated_to: Option<i64>,
+    pub bot_is_admin: bool,
 }
 
 impl Chat {
@@ -130,6 +133,8 @@ impl Chat {
             topics: BTreeMap::new(),
             topics_enabled: false,
             closed: None,
+            migrated_to: None,
+            bot_is_admin: false,
         }
     }
 

@@ -15,6 +15,11 @@ pub enum SendRequest {
     Text {
         body: Formatted,
     },
+    /// A text that only this person sees, in a group.
+    EphemeralText {
+        body: Formatted,
+        receiver: UserId,
+    },
     /// A link that logs in the person of this private chat. The link is created at delivery, so that the outbox never
     /// holds it.
     LoginLink {},
@@ -54,7 +59,9 @@ pub struct SendFile {
 impl SendRequest {
     pub fn kind(&self) -> SendKind {
         match self {
-            Self::Text { .. } | Self::LoginLink {} | Self::OpenTopic { .. } => SendKind::Text,
+            Self::Text { .. } | Self::EphemeralText { .. } | Self::LoginLink {} | Self::OpenTopic { .. } => {
+                SendKind::Text
+            }
             Self::Photo { .. } => SendKind::Photo,
             Self::MediaGroup { .. } | Self::DocumentGroup { .. } => SendKind::MediaGroup,
             Self::Document { .. } => SendKind::Document,
@@ -63,7 +70,9 @@ impl SendRequest {
 
     pub fn files(&self) -> &[SendFile] {
         match self {
-            Self::Text { .. } | Self::LoginLink {} | Self::OpenTopic { .. } => &[],
+            Self::Text { .. } | Self::EphemeralText { .. } | Self::LoginLink {} | Self::OpenTopic { .. } => {
+                &[]
+            }
             Self::Photo { file, .. } | Self::Document { file, .. } => std::slice::from_ref(file),
             Self::MediaGroup { files, .. } | Self::DocumentGroup { files, .. } => files,
         }
@@ -85,6 +94,8 @@ impl SendRequest {
         match self {
             Self::LoginLink {} => None,
             Self::OpenTopic { .. } => Some(Self::Text { body: super::render(&messages::new_conversation()) }),
+            // Groups where the bot is no administrator have no such texts.
+            Self::EphemeralText { body, .. } => Some(Self::Text { body }),
             Self::Text { body } if body.entities.is_empty() => None,
             Self::Text { body } => Some(Self::Text { body: Formatted::plain(body.text) }),
             Self::Photo { file, caption } => Some(Self::Document { file, caption }),
@@ -100,7 +111,7 @@ impl SendRequest {
     pub(super) fn set_caption(&mut self, text: Formatted) {
         match self {
             Self::LoginLink {} | Self::OpenTopic { .. } => {}
-            Self::Text { body } => *body = text,
+            Self::Text { body } | Self::EphemeralText { body, .. } => *body = text,
             Self::Photo { caption, .. }
             | Self::MediaGroup { caption, .. }
             | Self::Document { caption, .. }

@@ -11,7 +11,7 @@ use crate::{
         error_text::describe,
         file, messages,
         place::Place,
-        plan::{SendRequest, plan_message},
+        plan::{SendRequest, plan_for_one, plan_message},
     },
 };
 use chrono::TimeDelta;
@@ -77,7 +77,7 @@ pub async fn answer(
         // The bot has an owner already: an ordinary command.
         Pairing::Closed => match telegram.access.admit(&conversation, &user).await? {
             Admission::Stranger if telegram.access.should_notify(&user).await? => {
-                plan_message(&messages::stranger(&user.0))
+                plan_for_one(&conversation, &user, &messages::stranger(&user.0))
             }
             Admission::Stranger => return telegram.store.close_update(inbox_id).await,
             Admission::Welcome(_) => run_command(telegram, &conversation, &user, command).await?,

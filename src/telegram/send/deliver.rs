@@ -7,7 +7,7 @@ use crate::{
     domain::{Conversation, UserId},
     retry::while_unavailable,
     store::OutboxRow,
-    telegram::{Telegram, messages, place::Place, plan::SendRequest},
+    telegram::{Telegram, file, messages, place::Place, plan::SendRequest},
 };
 use chrono::Utc;
 use request::PreparedSend;
@@ -15,7 +15,10 @@ use std::{
     ops::ControlFlow,
     time::{Duration, Instant},
 };
-use teloxide::types::InputFile;
+use teloxide::{
+    RequestError,
+    types::{ChatId, InputFile},
+};
 use tracing::error;
 
 /// The wait after an error of the store or the object store.
@@ -128,9 +131,24 @@ async fn send(
         Ok(messages) => {
             DeliveryOutcome::Delivered(messages.iter().map(|message| message.id.0.to_string()).collect())
         }
+        Err(RequestError::MigrateToChatId(to)) => follow_migration(telegram, place.chat, to).await,
         Err(error) => {
             hold_chat(telegram, &row.conversation, &error);
             DeliveryOutcome::of_error(&error, row.attempts)
+        }
+    }
+}
+
+/// The group is a supergroup now: its sends move along, and this one is tried again there.
+async fn follow_migration(telegram: &Telegram, from: ChatId, to: ChatId) -> DeliveryOutcome {
+    match while_unavailable("migrate_chat", || file::migrate(telegram, from, to)).await {
+        Ok(()) => DeliveryOutcome::NotDelivered {
+            retry_after: Duration::ZERO,
+            reason: "the group became a supergroup".into(),
+        },
+        Err(error) => {
+            error!(%error, op = "migrate_chat", "store error; giving up the send");
+            DeliveryOutcome::Undeliverable("the group became a supergroup".into())
         }
     }
 }

@@ -39,6 +39,7 @@
 
 mod deliver;
 mod drafts;
+mod ephemeral;
 mod open_topic;
 mod outcome;
 mod pacing;

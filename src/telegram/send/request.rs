@@ -1,5 +1,6 @@
 //! Builds and makes the Bot API request of a send.
 
+use super::ephemeral::send_ephemeral;
 use crate::telegram::{
     Telegram,
     place::Place,
@@ -49,6 +50,10 @@ pub async fn send(
             request.message_thread_id = place.topic;
             request.reply_parameters = reply;
             vec![request.await?]
+        }
+        (SendRequest::EphemeralText { body, receiver }, _) => {
+            send_ephemeral(telegram, place, body, receiver).await?;
+            Vec::new()
         }
         (SendRequest::LoginLink {}, _) => {
             // A preview would send the link to Telegram's servers, which fetch it.
