@@ -168,6 +168,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
             batch: config.telegram.batch,
             pacing: config.telegram.pacing,
             drafts: config.telegram.drafts,
+            features: config.telegram.features,
             routes,
         };
         let bot = telegram::bot(&token, &config.telegram.api_url)?;

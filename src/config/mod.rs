@@ -7,6 +7,7 @@ mod layers;
 mod schema;
 mod secrets;
 mod storage_urls;
+mod telegram_features;
 #[cfg(test)]
 mod tests;
 mod web;
@@ -14,6 +15,7 @@ mod web;
 pub use drafts::DraftSettings;
 pub use secrets::{Secrets, VENDORS, key_variable};
 pub use storage_urls::{AttachmentsUrl, DatabaseUrl};
+pub use telegram_features::TelegramFeatures;
 pub use web::{Auth, WebSettings};
 
 use crate::{prompts::Prompts, providers::Vendor};
@@ -55,6 +57,8 @@ pub struct TelegramSettings {
     pub batch: BatchSettings,
     pub pacing: PacingSettings,
     pub drafts: DraftSettings,
+    #[serde(flatten)]
+    pub features: TelegramFeatures,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -70,6 +70,7 @@ pub(super) static ROOT: ValueShape = Section(&[
                 ]),
             ),
             ("drafts", Section(&[("after_ms", OptionalWhole(0, DAY_MS)), ("every_ms", Whole(100, DAY_MS))])),
+            ("new_opens_topic", Flag),
         ]),
     ),
     ("database", Section(&[("url", Text(check_database_url))])),

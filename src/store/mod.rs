@@ -133,6 +133,9 @@ verbs! {
         write remove_member(conversation: &Conversation, user: &UserId) -> ();
         read is_member(conversation: &Conversation, user: &UserId) -> bool;
     }
+    chats {
+        write migrate_chat(from: &Conversation, to: &Conversation) -> Vec<TurnId>;
+    }
     logins {
         write ensure_web_key(name: &str, fresh: &str) -> String;
         write add_login_link(link: &LoginLink) -> ();
@@ -181,6 +184,7 @@ verbs! {
         write skip_update(inbox_id: i64, note: &str) -> ();
         read waiting_groups() -> Vec<WaitingGroup>;
         read waiting_updates(conversation_id: &str, sender_id: &str) -> Vec<InboxRow>;
+        read waiting_conversations(chat: &Conversation, sender_id: &str) -> Vec<Conversation>;
         erase prune_inbox(before: DateTime<Utc>) -> u64;
     }
     filing {

@@ -8,6 +8,9 @@ pub const SKIP_LOCKED: &str = "FOR UPDATE SKIP LOCKED";
 /// Locks a turn, so that it is not claimed while a message joins it, and the other way round.
 pub const LOCK_TURN: &str = "FOR UPDATE OF t";
 
+/// Whether a session `s` belongs to the chat of a member `b`, or to a topic of it. The index `session_by_chat`.
+pub const SESSION_OF_MEMBER: &str = "split_part(s.conversation_id, '/', 1) = b.conversation_id";
+
 /// Start of a query for the sessions whose messages match a full-text query; the query and `)` follow.
 pub const SESSIONS_BY_TEXT: &str = "SELECT m.session_id FROM message_history m WHERE m.role <> 'tool' \
      AND to_tsvector('simple', left(m.content, 100000)) @@ to_tsquery('simple', ";
@@ -32,6 +35,8 @@ pub mod annotations;
 pub mod attachments;
 #[path = "queries/budgets.rs"]
 pub mod budgets;
+#[path = "queries/chats.rs"]
+pub mod chats;
 #[path = "queries/deletion.rs"]
 pub mod deletion;
 #[path = "queries/drafts.rs"]

@@ -7,6 +7,10 @@ pub type Db = sqlx::sqlite::Sqlite;
 pub const SKIP_LOCKED: &str = "";
 pub const LOCK_TURN: &str = "";
 
+/// Whether a session `s` belongs to the chat of a member `b`, or to a topic of it. Two ranges of an index.
+pub const SESSION_OF_MEMBER: &str = "(s.conversation_id = b.conversation_id \
+     OR (s.conversation_id > b.conversation_id || '/' AND s.conversation_id < b.conversation_id || '0'))";
+
 /// Start of a query for the sessions whose messages match a full-text query; the query and `)` follow.
 pub const SESSIONS_BY_TEXT: &str = "SELECT m.session_id FROM message_text t JOIN message_history m ON m.internal_id = t.rowid \
      WHERE message_text MATCH (";
@@ -27,6 +31,8 @@ pub mod annotations;
 pub mod attachments;
 #[path = "queries/budgets.rs"]
 pub mod budgets;
+#[path = "queries/chats.rs"]
+pub mod chats;
 #[path = "queries/deletion.rs"]
 pub mod deletion;
 #[path = "queries/drafts.rs"]

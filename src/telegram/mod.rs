@@ -10,7 +10,7 @@
 //! send      delivers the outbox, one send per chat at a time; retries; drafts of running turns
 //! ```
 //!
-//! `messages` holds the bot's own sentences, `typing` shows "typing…", `connect` opens the connection. Nothing outside
+//! `place` says in which chat and topic a conversation is, `messages` holds the bot's own sentences, `typing` shows "typing…", `connect` opens the connection. Nothing outside
 //! this module sees teloxide.
 
 mod batch;
@@ -21,6 +21,7 @@ mod file;
 mod in_flight;
 mod messages;
 mod parse;
+mod place;
 mod plan;
 mod receive;
 mod route;
@@ -35,7 +36,7 @@ use crate::{
     access::{Access, Logins},
     agent::{Routes, Turns, budgets::Budgets},
     attachments::Attachments,
-    config::{BatchSettings, DraftSettings, PacingSettings},
+    config::{BatchSettings, DraftSettings, PacingSettings, TelegramFeatures},
     store::Store,
 };
 use send::{Drafts, Pacer};
@@ -61,6 +62,7 @@ pub struct Telegram {
     budgets: Budgets,
     /// Decides which agent a message is for.
     routes: Routes,
+    features: TelegramFeatures,
     batch_settings: BatchSettings,
     park_queue: batch::ParkQueue,
     /// Wakes the loop that files batches.
@@ -87,6 +89,7 @@ pub struct Parts {
     pub batch: BatchSettings,
     pub pacing: PacingSettings,
     pub drafts: DraftSettings,
+    pub features: TelegramFeatures,
 }
 
 impl Telegram {
@@ -101,6 +104,7 @@ impl Telegram {
             turns: parts.turns,
             budgets: parts.budgets,
             routes: parts.routes,
+            features: parts.features,
             batch_settings: parts.batch,
             park_queue: batch::ParkQueue::default(),
             batch_wake: Notify::new(),

@@ -1,15 +1,12 @@
 //! Shows "typing…" in a chat while a turn runs there. Best effort: a lost chat action is ignored.
 
-use super::Telegram;
+use super::{Telegram, place::Place};
 use crate::{
     agent::TurnEvent,
     domain::{InterfaceType, TurnId},
 };
 use std::{collections::HashMap, sync::Arc, time::Duration};
-use teloxide::{
-    requests::Requester as _,
-    types::{ChatAction, ChatId},
-};
+use teloxide::{requests::Requester as _, types::ChatAction};
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -25,8 +22,8 @@ pub async fn run(telegram: Arc<Telegram>) {
             Ok(TurnEvent::Started { turn, conversation })
                 if conversation.interface == InterfaceType::Telegram =>
             {
-                if let Ok(chat) = conversation.id.parse() {
-                    let task = tokio::spawn(keep_typing(telegram.clone(), ChatId(chat)));
+                if let Some(place) = Place::of(&conversation) {
+                    let task = tokio::spawn(keep_typing(telegram.clone(), place));
                     typing.insert(turn, AbortOnDropHandle::new(task));
                 }
             }
@@ -41,9 +38,11 @@ pub async fn run(telegram: Arc<Telegram>) {
     }
 }
 
-async fn keep_typing(telegram: Arc<Telegram>, chat: ChatId) {
+async fn keep_typing(telegram: Arc<Telegram>, place: Place) {
     loop {
-        let _ = telegram.bot.send_chat_action(chat, ChatAction::Typing).await;
+        let mut request = telegram.bot.send_chat_action(place.chat, ChatAction::Typing);
+        request.message_thread_id = place.topic;
+        let _ = request.await;
         tokio::time::sleep(REPEAT_INTERVAL).await;
     }
 }

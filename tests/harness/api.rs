@@ -29,11 +29,12 @@ pub struct Refusal {
     pub status: u16,
     pub description: String,
     retry_after: Option<u64>,
+    migrate_to: Option<i64>,
 }
 
 impl Refusal {
     pub fn new(status: u16, description: impl Into<String>) -> Refusal {
-        Refusal { status, description: description.into(), retry_after: None }
+        Refusal { status, description: description.into(), retry_after: None, migrate_to: None }
     }
 
     pub fn bad(why: impl std::fmt::Display) -> Refusal {
@@ -46,7 +47,13 @@ impl Refusal {
 
     pub fn flood(seconds: u64) -> Refusal {
         let description = format!("Too Many Requests: retry after {seconds}");
-        Refusal { status: 429, description, retry_after: Some(seconds) }
+        Refusal { retry_after: Some(seconds), ..Refusal::new(429, description) }
+    }
+
+    /// The group is a supergroup now, under this id.
+    pub fn migrated(to: i64) -> Refusal {
+        let why = "group chat was upgraded to a supergroup chat";
+        Refusal { migrate_to: Some(to), ..Refusal::bad(why) }
     }
 
     fn server_error(status: u16) -> Refusal {
@@ -68,6 +75,9 @@ fn answer(outcome: &Outcome) -> Response {
                 json!({ "ok": false, "error_code": refusal.status, "description": refusal.description });
             if let Some(seconds) = refusal.retry_after {
                 body["parameters"] = json!({ "retry_after": seconds });
+            }
+            if let Some(id) = refusal.migrate_to {
+                body["parameters"] = json!({ "migrate_to_chat_id": id });
             }
             let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
             (status, Json(body)).into_response()

@@ -5,6 +5,7 @@ use super::{
     received::{Button, Received},
     state::{BOT_ID, BOT_NAME, State},
     text::detect_entities,
+    topics::topic_of,
 };
 use serde_json::{Value, json};
 
@@ -107,6 +108,7 @@ impl State {
         };
         Received {
             chat_id: message["chat"]["id"].as_i64().unwrap_or_default(),
+            topic: topic_of(message),
             message_id: message["message_id"].as_i64().unwrap_or_default() as i32,
             text: text("text"),
             caption: text("caption"),
@@ -116,9 +118,13 @@ impl State {
                 .and_then(|sizes| file(sizes.last()?))
                 .map(StoredFile::original),
             document: file(&message["document"]).map(|file| (file.name.clone(), file.original())),
-            reply_to: message["reply_to_message"]["message_id"].as_i64().map(|id| id as i32),
+            reply_to: message["reply_to_message"]["message_id"]
+                .as_i64()
+                .map(|id| id as i32)
+                .filter(|id| topic_of(message) != Some(*id)),
             media_group_id: message["media_group_id"].as_str().map(Into::into),
             buttons: keys.map(button).collect(),
+            only_for: message["receiver_user"]["id"].as_i64(),
         }
     }
 }

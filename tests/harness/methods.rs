@@ -6,6 +6,7 @@ use super::{
     messages::{bot_user, embedded, field_of, now, set_words},
     state::{BOT_ID, Chat, State},
     text::Words,
+    topics::{set_topic, topic_of},
     uploads::Params,
 };
 use serde_json::{Value, json};
@@ -34,6 +35,7 @@ pub fn run(state: &mut State, method: &str, params: &Params) -> Outcome {
         "sendchataction" => send_action(state, params),
         "editmessagetext" => edit_text(state, params),
         "deletemessage" => delete_message(state, params),
+        "createforumtopic" => state.create_topic(params),
         "getfile" => state.get_file(params),
         "answercallbackquery" => {
             let id = params.text("callback_query_id").unwrap_or_default();
@@ -75,15 +77,17 @@ fn open_chat<'s>(state: &'s mut State, params: &Params) -> Result<(i64, &'s mut 
     }
     let found = params.number("chat_id").and_then(|id| Some((id, state.chats.get_mut(&id)?)));
     let (id, chat) = found.ok_or_else(|| Refusal::bad("chat not found"))?;
-    match chat.closed {
-        Some(why) => Err(Refusal::new(403, why)),
-        None => Ok((id, chat)),
+    match (chat.closed, chat.migrated_to) {
+        (Some(why), _) => Err(Refusal::new(403, why)),
+        (_, Some(new)) => Err(Refusal::migrated(new)),
+        (None, None) => Ok((id, chat)),
     }
 }
 
 /// A message of the bot without content. It gets an id only after all other checks.
 struct Draft {
     chat_id: i64,
+    topic: Option<i32>,
     reply_to: Option<Value>,
     quote: Option<Value>,
     reply_markup: Option<Value>,
@@ -91,8 +95,10 @@ struct Draft {
 
 impl Draft {
     fn new(state: &mut State, params: &Params) -> Result<Draft, Refusal> {
-        let (chat_id, _) = open_chat(state, params)?;
-        let mut draft = Draft { chat_id, reply_to: None, quote: None, reply_markup: keyboard(params)? };
+        let (chat_id, chat) = open_chat(state, params)?;
+        let topic = chat.topic_of_request(params)?;
+        let mut draft =
+            Draft { chat_id, topic, reply_to: None, quote: None, reply_markup: keyboard(params)? };
         let (message_id, optional, quote) = match params.json("reply_parameters")? {
             Some(reply) => {
                 let elsewhere = reply["chat_id"].as_i64().is_some_and(|other| other != chat_id);
@@ -107,7 +113,8 @@ impl Draft {
         let Some(message_id) = message_id else {
             return Ok(draft);
         };
-        match state.find_message(chat_id, message_id) {
+        // A message of another topic cannot be replied to here.
+        match state.find_message(chat_id, message_id).filter(|message| topic_of(message) == topic) {
             Some(message) => {
                 if let Some(quote) = quote {
                     let words = message["text"].as_str().or(message["caption"].as_str()).unwrap_or_default();
@@ -135,6 +142,7 @@ impl Draft {
                 message[field] = part.clone();
             }
         }
+        set_topic(state, &mut message, self.topic);
         message
     }
 }
@@ -168,8 +176,13 @@ fn keyboard(params: &Params) -> Result<Option<Value>, Refusal> {
 fn send_message(state: &mut State, params: &Params) -> Outcome {
     let draft = Draft::new(state, params)?;
     let words = Words::of_message(params)?;
+    let receiver = state.receiver_of_request(draft.chat_id, params)?;
     let mut message = draft.message(state);
     set_words(&mut message, "text", &words.text, words.entities);
+    if let Some(receiver) = receiver {
+        message["receiver_user"] = json!({ "id": receiver });
+        message["ephemeral_message_id"] = message["message_id"].clone();
+    }
     state.deliver(draft.chat_id, std::slice::from_ref(&message));
     Ok(message)
 }
@@ -263,10 +276,12 @@ fn send_action(state: &mut State, params: &Params) -> Outcome {
     ];
     let action = params.text("action").unwrap_or_default();
     let (_, chat) = open_chat(state, params)?;
+    let topic = chat.topic_of_request(params)?;
     if !ACTIONS.contains(&action.as_str()) {
         return Err(Refusal::bad("wrong parameter action in request"));
     }
     chat.actions.push(action);
+    chat.action_topics.push(topic);
     Ok(true.into())
 }
 

@@ -6,6 +6,7 @@ use super::{
     received::{Button, Received},
     state::{Chat, Shared, State},
     text::utf16_len,
+    topics::set_topic,
 };
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -80,7 +81,7 @@ impl From<FileKind> for Kind {
 /// A group with the bot in it.
 #[derive(Clone)]
 pub struct Group {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     pub chat_id: i64,
 }
 
@@ -96,7 +97,7 @@ impl Group {
 
     pub fn member(&self, user: User) -> Person {
         self.shared.change(|state| state.chat(self.chat_id).members.insert(user.id, user.json()));
-        Person { shared: self.shared.clone(), chat_id: self.chat_id, user }
+        Person { shared: self.shared.clone(), chat_id: self.chat_id, topic: None, user }
     }
 
     pub fn removes_bot(&self) {
@@ -110,6 +111,8 @@ impl Group {
 pub struct Person {
     pub(super) shared: Arc<Shared>,
     pub chat_id: i64,
+    /// Where this person writes and reads; none outside topics.
+    pub topic: Option<i32>,
     pub user: User,
 }
 
@@ -121,7 +124,7 @@ impl Person {
             let chat = state.chats.entry(user.id).or_insert_with(|| Chat::new(info));
             chat.members.insert(user.id, user.json());
         });
-        Person { shared, chat_id: user.id, user }
+        Person { shared, chat_id: user.id, topic: None, user }
     }
 
     pub async fn says(&self, text: &str) -> MessageRef {
@@ -235,18 +238,7 @@ impl Person {
     /// Forwards a message of any chat to this one.
     pub async fn forwards(&self, message: impl Into<MessageRef>) -> MessageRef {
         let original = message.into();
-        self.posts(|state, message| {
-            let found = state.find_message(original.chat_id, original.message_id.into()).cloned();
-            let source = embedded(&found.expect("a message to forward"));
-            let origin = json!({ "type": "user", "sender_user": source["from"], "date": source["date"] });
-            message["forward_origin"] = origin;
-            let own = ["message_id", "date", "chat", "from", "media_group_id", "reply_markup", "edit_date"];
-            for (field, value) in source.as_object().into_iter().flatten() {
-                if !own.contains(&field.as_str()) {
-                    message[field] = value.clone();
-                }
-            }
-        })
+        self.posts(|state, message| copy_forwarded(state, message, original))
     }
 
     /// Presses a button under a message of the bot. Returns the id the bot must answer.
@@ -264,7 +256,7 @@ impl Person {
 
     /// Leaves the group, with a service message.
     pub async fn leaves(&self) -> MessageRef {
-        self.posts(|state, message| {
+        self.in_topic(None).posts(|state, message| {
             state.chat(self.chat_id).members.remove(&self.user.id);
             message["left_chat_member"] = self.user.json();
         })
@@ -272,7 +264,7 @@ impl Person {
 
     /// Joins the group (again), with a service message.
     pub async fn joins(&self) -> MessageRef {
-        self.posts(|state, message| {
+        self.in_topic(None).posts(|state, message| {
             state.chat(self.chat_id).members.insert(self.user.id, self.user.json());
             message["new_chat_members"] = json!([self.user.json()]);
         })
@@ -332,25 +324,13 @@ impl Person {
 
     async fn next_delivery(&self, what: &str) -> Vec<Received> {
         let what = format!("{what} to {} in chat {}", self.user.name, self.chat_id);
-        let next = |state: &mut State| {
-            let chat = state.chat(self.chat_id);
-            let delivery = chat.deliveries.get(chat.deliveries_read)?.clone();
-            chat.deliveries_read += 1;
-            Some(delivery)
-        };
-        self.shared.wait(&what, next).await
+        self.shared.wait(&what, |state| state.chat(self.chat_id).read_delivery(self.topic)).await
     }
 
     /// The next edit of a message of the bot in this chat.
     pub async fn next_edit(&self) -> Received {
         let what = format!("the next edit in chat {}", self.chat_id);
-        let next = |state: &mut State| {
-            let chat = state.chat(self.chat_id);
-            let edit = chat.edits.get(chat.edits_read)?.clone();
-            chat.edits_read += 1;
-            Some(edit)
-        };
-        self.shared.wait(&what, next).await
+        self.shared.wait(&what, |state| state.chat(self.chat_id).read_edit(self.topic)).await
     }
 
     /// Fails if there is anything unread now. Call it after an event that must come later, such as an answer to a later
@@ -358,8 +338,7 @@ impl Person {
     #[track_caller]
     pub fn has_nothing_more(&self) {
         let mut state = self.shared.look();
-        let chat = state.chat(self.chat_id);
-        let unread = &chat.deliveries[chat.deliveries_read..];
+        let unread = state.chat(self.chat_id).unread(self.topic);
         if !unread.is_empty() {
             let unread = format!("{unread:?}");
             panic!(
@@ -425,13 +404,14 @@ impl Person {
         })
     }
 
-    fn posts(&self, fill: impl FnOnce(&mut State, &mut Value)) -> MessageRef {
+    pub(super) fn posts(&self, fill: impl FnOnce(&mut State, &mut Value)) -> MessageRef {
         self.shared.change(|state| self.post(state, fill))
     }
 
     fn post(&self, state: &mut State, fill: impl FnOnce(&mut State, &mut Value)) -> MessageRef {
         let mut message = state.blank_message(self.chat_id, self.user.json());
         fill(state, &mut message);
+        set_topic(state, &mut message, self.topic);
         state.keep_message(&message);
         let message_id = message["message_id"].as_i64().unwrap_or_default() as i32;
         let update_id = Some(state.publish("message", message));
@@ -449,4 +429,28 @@ fn put_file(state: &mut State, message: &mut Value, (kind, name, bytes): (Kind, 
 fn set_reply(state: &State, message: &mut Value, to: MessageRef) {
     let original = state.find_message(to.chat_id, to.message_id.into()).expect("a message to reply to");
     message["reply_to_message"] = embedded(original);
+}
+
+/// Makes a message a forward of another one.
+pub(super) fn copy_forwarded(state: &State, message: &mut Value, original: MessageRef) {
+    let found = state.find_message(original.chat_id, original.message_id.into()).cloned();
+    let source = embedded(&found.expect("a message to forward"));
+    message["forward_origin"] =
+        json!({ "type": "user", "sender_user": source["from"], "date": source["date"] });
+    let own = [
+        "message_id",
+        "date",
+        "chat",
+        "from",
+        "media_group_id",
+        "reply_markup",
+        "edit_date",
+        "message_thread_id",
+        "is_topic_message",
+    ];
+    for (field, value) in source.as_object().into_iter().flatten() {
+        if !own.contains(&field.as_str()) {
+            message[field] = value.clone();
+        }
+    }
 }

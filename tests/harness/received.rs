@@ -9,6 +9,8 @@ use std::time::Instant;
 #[derive(Clone, PartialEq)]
 pub struct Received {
     pub chat_id: i64,
+    /// None outside topics.
+    pub topic: Option<i32>,
     pub message_id: i32,
     pub text: String,
     pub caption: String,
@@ -20,6 +22,8 @@ pub struct Received {
     pub reply_to: Option<i32>,
     pub media_group_id: Option<String>,
     pub buttons: Vec<Button>,
+    /// The only person who sees it; none if all do.
+    pub only_for: Option<i64>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +49,9 @@ impl From<&Received> for MessageRef {
 impl std::fmt::Debug for Received {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "#{}", self.message_id)?;
+        if let Some(topic) = self.topic {
+            write!(f, " in topic {topic}")?;
+        }
         if let Some(id) = self.reply_to {
             write!(f, " ↩#{id}")?;
         }

@@ -6,6 +6,7 @@ use super::{
     faults::Rule,
     files::StoredFile,
     received::{Call, Received},
+    topics::Topic,
 };
 use serde_json::{Value, json};
 use std::{
@@ -97,13 +98,22 @@ pub struct Chat {
     last_message_id: i32,
     /// One entry per send: an album is one entry with several messages.
     pub deliveries: Vec<Vec<Received>>,
-    pub deliveries_read: usize,
+    /// How many deliveries were read in each topic.
+    pub deliveries_read: BTreeMap<Option<i32>, usize>,
     pub edits: Vec<Received>,
-    pub edits_read: usize,
+    pub edits_read: BTreeMap<Option<i32>, usize>,
     pub deleted: Vec<i32>,
     pub actions: Vec<String>,
+    /// The topic of each action.
+    pub action_topics: Vec<Option<i32>>,
+    pub topics: BTreeMap<i32, Topic>,
+    /// Whether the person of this private chat has turned on topics.
+    pub topics_enabled: bool,
     /// Why the bot may not write here, as Telegram words it.
     pub closed: Option<&'static str>,
+    /// The supergroup that this group became.
+    pub migrated_to: Option<i64>,
+    pub bot_is_admin: bool,
 }
 
 impl Chat {
@@ -114,12 +124,17 @@ impl Chat {
             messages: BTreeMap::new(),
             last_message_id: 0,
             deliveries: Vec::new(),
-            deliveries_read: 0,
+            deliveries_read: BTreeMap::new(),
             edits: Vec::new(),
-            edits_read: 0,
+            edits_read: BTreeMap::new(),
             deleted: Vec::new(),
             actions: Vec::new(),
+            action_topics: Vec::new(),
+            topics: BTreeMap::new(),
+            topics_enabled: false,
             closed: None,
+            migrated_to: None,
+            bot_is_admin: false,
         }
     }
 
@@ -131,6 +146,27 @@ impl Chat {
     /// Leaves a gap, as deleted messages and other devices do.
     pub fn skip_message_ids(&mut self, count: i32) {
         self.last_message_id += count;
+    }
+
+    /// The next delivery in a topic that was not read yet.
+    pub fn read_delivery(&mut self, topic: Option<i32>) -> Option<Vec<Received>> {
+        let read = self.deliveries_read.entry(topic).or_default();
+        let mut of_topic = self.deliveries.iter().filter(|delivery| delivery[0].topic == topic);
+        let delivery = of_topic.nth(*read)?.clone();
+        *read += 1;
+        Some(delivery)
+    }
+
+    pub fn read_edit(&mut self, topic: Option<i32>) -> Option<Received> {
+        let read = self.edits_read.entry(topic).or_default();
+        let edit = self.edits.iter().filter(|edit| edit.topic == topic).nth(*read)?.clone();
+        *read += 1;
+        Some(edit)
+    }
+
+    pub fn unread(&self, topic: Option<i32>) -> Vec<&Vec<Received>> {
+        let read = self.deliveries_read.get(&topic).copied().unwrap_or_default();
+        self.deliveries.iter().filter(|delivery| delivery[0].topic == topic).skip(read).collect()
     }
 
     pub fn is_private(&self) -> bool {
@@ -205,10 +241,10 @@ impl State {
         let held = self.held_back.as_ref().map_or(0, Vec::len);
         let _ = writeln!(story, "  {held} updates held back, {} faults still waiting", self.rules.len());
         for (id, chat) in &self.chats {
-            for (index, message) in chat.deliveries.iter().enumerate() {
-                let read = if index < chat.deliveries_read { "read" } else { "unread" };
-                let _ = writeln!(story, "  chat {id} {read}: {message:?}");
+            for message in &chat.deliveries {
+                let _ = writeln!(story, "  chat {id}: {message:?}");
             }
+            let _ = writeln!(story, "  chat {id} read: {:?}", chat.deliveries_read);
             for edit in &chat.edits {
                 let _ = writeln!(story, "  chat {id} edited: {edit:?}");
             }

@@ -205,6 +205,14 @@ impl World {
         self.shared.look().chat(chat_id).actions.clone()
     }
 
+    /// The chat actions that one topic has seen.
+    pub fn actions_in(&self, chat_id: i64, topic: Option<i32>) -> Vec<String> {
+        let mut state = self.shared.look();
+        let chat = state.chat(chat_id);
+        let seen = chat.actions.iter().zip(&chat.action_topics).filter(|(_, seen)| **seen == topic);
+        seen.map(|(action, _)| action.clone()).collect()
+    }
+
     /// Waits until the bot has answered this press of a button.
     pub async fn wait_for_callback_answer(&self, query_id: &str) {
         let what = format!("an answer to {query_id}");

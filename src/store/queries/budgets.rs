@@ -50,19 +50,19 @@ pub async fn reserve_budget(
     Ok(ReserveOutcome::Reserved)
 }
 
-/// What the running requests of this person, conversation and agent hold. A scan: there is a row for each running request.
+/// What the running requests of this person, chat (with its topics) and agent hold. A scan: there is a row for each running request.
 async fn held_costs(conn: &mut Conn, reservation: &BudgetReservation) -> Result<DayCosts, QueryError> {
     let Spender { conversation, user_id, agent_id } = &reservation.spender;
     let row = sqlx::query::<Db>(
         "SELECT \
          CAST(COALESCE(SUM(CASE WHEN user_id = $4 THEN cost_micros END), 0) AS BIGINT) AS by_user, \
-         CAST(COALESCE(SUM(CASE WHEN interface_type = $2 AND conversation_id = $3 THEN cost_micros END), 0) AS BIGINT) AS by_chat, \
+         CAST(COALESCE(SUM(CASE WHEN interface_type = $2 AND conversation_id || '/' LIKE $3 || '/%' THEN cost_micros END), 0) AS BIGINT) AS by_chat, \
          CAST(COALESCE(SUM(CASE WHEN agent_id = $5 THEN cost_micros END), 0) AS BIGINT) AS by_agent \
          FROM budget_reservations WHERE day = $1",
     )
     .bind(reservation.day)
     .bind(conversation.interface.as_str())
-    .bind(&conversation.id)
+    .bind(conversation.chat_id())
     .bind(&user_id.0)
     .bind(agent_id)
     .fetch_one(conn)

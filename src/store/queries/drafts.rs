@@ -21,8 +21,8 @@ fn read_draft(row: &Row) -> Result<Draft, sqlx::Error> {
     })
 }
 
-/// Claims the send of a draft. None if the turn is not running, has a draft, or if other sends of its conversation are
-/// queued or in flight: those go first.
+/// Claims the send of a draft. None if the turn is not running, has a draft, or if other sends of its chat are queued
+/// or in flight: those go first.
 pub async fn start_draft(
     conn: &mut Conn,
     turn: TurnId,
@@ -32,15 +32,24 @@ pub async fn start_draft(
     // The lock keeps the turn from ending meanwhile, so the answer is queued after this row.
     let sql = format!(
         "SELECT t.interface_type, t.conversation_id FROM turns t WHERE t.turn_id = $1 AND t.state = 'running' \
-         AND NOT EXISTS (SELECT 1 FROM drafts d WHERE d.turn_id = t.turn_id) \
-         AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.state IN ('queued', 'sending') \
-           AND o.interface_type = t.interface_type AND o.conversation_id = t.conversation_id) {LOCK_TURN}"
+         AND NOT EXISTS (SELECT 1 FROM drafts d WHERE d.turn_id = t.turn_id) {LOCK_TURN}"
     );
     let running =
         sqlx::query::<Db>(AssertSqlSafe(sql)).bind(turn.to_string()).fetch_optional(&mut *conn).await?;
     let Some(conversation) = running.as_ref().map(rows::read_conversation).transpose()? else {
         return Ok(None);
     };
+    let open = sqlx::query::<Db>(
+        "SELECT COUNT(*) AS n FROM outbox o WHERE o.state IN ('queued', 'sending') \
+         AND o.interface_type = $1 AND o.conversation_id || '/' LIKE $2 || '/%'",
+    )
+    .bind(conversation.interface.as_str())
+    .bind(conversation.chat_id())
+    .fetch_one(&mut *conn)
+    .await?;
+    if open.try_get::<i64, _>("n")? > 0 {
+        return Ok(None);
+    }
     let row = sqlx::query::<Db>(
         "INSERT INTO outbox (interface_type, conversation_id, turn_id, kind, payload, items, attachments, reply_to, \
          state, attempts, created_at, updated_at) \

@@ -160,7 +160,7 @@ pub async fn recent_by_conversation(
              FROM message_history r WHERE r.timestamp >= $1 \
              AND ($2 OR (r.role <> 'tool' AND (r.tool_calls IS NULL OR CAST(r.tool_calls AS TEXT) = '[]'))) \
              AND ($3 OR EXISTS (SELECT 1 FROM members b WHERE b.interface_type = r.interface_type \
-               AND b.conversation_id = r.conversation_id AND b.user_id = $4)) \
+               AND b.user_id = $4 AND r.conversation_id || '/' LIKE b.conversation_id || '/%')) \
            ) numbered \
          ) newest CROSS JOIN message_history m \
          WHERE m.internal_id = newest.internal_id AND newest.position <= $5 AND newest.conversation_rank <= $6 \

@@ -12,9 +12,9 @@
 //! A row that is done keeps its key, which recognises a repeated delivery, and loses its content. `skipped` rows keep it
 //! for the operator until they are pruned. A row is closed once: closing it again fails with `AlreadyDone`.
 
-use super::{Conn, Db, rows};
+use super::{Conn, Db, Row, rows};
 use crate::{
-    domain::InterfaceType,
+    domain::{Conversation, InterfaceType},
     store::{BatchedUpdate, InboxRow, NewUpdate, QueryError, WaitingGroup},
 };
 use chrono::{DateTime, Utc};
@@ -38,7 +38,7 @@ pub async fn receive_updates(conn: &mut Conn, updates: &[NewUpdate]) -> Result<V
     Ok(new)
 }
 
-fn read_rows(rows: Vec<super::Row>) -> Result<Vec<InboxRow>, QueryError> {
+fn read_rows(rows: Vec<Row>) -> Result<Vec<InboxRow>, QueryError> {
     rows.iter()
         .map(|row| Ok(InboxRow { inbox_id: row.try_get("inbox_id")?, raw: row.try_get("raw")? }))
         .collect()
@@ -53,12 +53,13 @@ pub async fn unhandled_updates(conn: &mut Conn) -> Result<Vec<InboxRow>, QueryEr
     read_rows(found)
 }
 
-/// Makes updates wait for their batch: the messages of one sender in one conversation.
+/// Makes updates wait for their batch: the messages of one sender in one conversation. A row that waits already moves to
+/// the batch of another conversation.
 pub async fn add_to_batches(conn: &mut Conn, updates: &[BatchedUpdate]) -> Result<(), QueryError> {
     for update in updates {
         sqlx::query::<Db>(
             "UPDATE inbox SET state = 'waiting', conversation_id = $2, sender_id = $3, album_id = $4 \
-             WHERE inbox_id = $1 AND state = 'received'",
+             WHERE inbox_id = $1 AND state IN ('received', 'waiting')",
         )
         .bind(update.inbox_id)
         .bind(&update.conversation_id)
@@ -152,6 +153,25 @@ pub async fn waiting_updates(
     .fetch_all(conn)
     .await?;
     read_rows(found)
+}
+
+/// The conversations of a Telegram chat, with its topics, in which this sender has updates waiting.
+pub async fn waiting_conversations(
+    conn: &mut Conn,
+    chat: &Conversation,
+    sender_id: &str,
+) -> Result<Vec<Conversation>, QueryError> {
+    let found = sqlx::query::<Db>(
+        "SELECT DISTINCT conversation_id FROM inbox WHERE state = 'waiting' AND sender_id = $2 \
+         AND conversation_id || '/' LIKE $1 || '/%' ORDER BY conversation_id",
+    )
+    .bind(chat.chat_id())
+    .bind(sender_id)
+    .fetch_all(conn)
+    .await?;
+    let conversation =
+        |row: &Row| Ok(Conversation::new(chat.interface, row.try_get::<String, _>("conversation_id")?));
+    found.iter().map(conversation).collect()
 }
 
 /// Deletes updates that are done or skipped and arrived before this time.

@@ -1,4 +1,5 @@
-//! Members of conversations: the people who may see them.
+//! Members of conversations: the people who may see them. A member of a Telegram chat is a member of all its topics, so
+//! there is one row for the chat.
 
 use super::{Conn, Db};
 use crate::{
@@ -19,7 +20,7 @@ pub async fn add_member(
          ON CONFLICT DO NOTHING",
     )
     .bind(conversation.interface.as_str())
-    .bind(&conversation.id)
+    .bind(conversation.chat_id())
     .bind(&user.0)
     .bind(Utc::now())
     .execute(conn)
@@ -37,7 +38,7 @@ pub async fn remove_member(
         "DELETE FROM members WHERE interface_type = $1 AND conversation_id = $2 AND user_id = $3",
     )
     .bind(conversation.interface.as_str())
-    .bind(&conversation.id)
+    .bind(conversation.chat_id())
     .bind(&user.0)
     .execute(conn)
     .await?;
@@ -53,7 +54,7 @@ pub async fn is_member(
         "SELECT COUNT(*) AS n FROM members WHERE interface_type = $1 AND conversation_id = $2 AND user_id = $3",
     )
     .bind(conversation.interface.as_str())
-    .bind(&conversation.id)
+    .bind(conversation.chat_id())
     .bind(&user.0)
     .fetch_one(conn)
     .await?;

@@ -1,4 +1,5 @@
-//! The outbox: sends, stored before they leave. One send of a conversation is in flight at a time, in order.
+//! The outbox: sends, stored before they leave. One send of a chat is in flight at a time, in order; the topics of a
+//! Telegram chat share that order.
 //!
 //! | from → to | verb | when |
 //! | --- | --- | --- |
@@ -89,7 +90,7 @@ pub async fn answer_update(
     queue(conn, conversation, SendOrigin::default(), reply_to, sends).await
 }
 
-/// Conversations with queued sends.
+/// Chats with queued sends. Topics are not listed apart from their chat.
 pub async fn conversations_to_send(
     conn: &mut Conn,
     interface: InterfaceType,
@@ -101,21 +102,26 @@ pub async fn conversations_to_send(
     .bind(interface.as_str())
     .fetch_all(conn)
     .await?;
-    Ok(rows.iter().map(rows::read_conversation).collect::<Result<_, _>>()?)
+    let conversations: Vec<Conversation> =
+        rows.iter().map(rows::read_conversation).collect::<Result<_, _>>()?;
+    let mut chats: Vec<Conversation> = conversations.iter().map(Conversation::chat).collect();
+    chats.sort();
+    chats.dedup();
+    Ok(chats)
 }
 
-/// The next queued send of a conversation; none while one is in flight.
+/// The next queued send of a chat and its topics; none while one is in flight.
 pub async fn next_send(
     conn: &mut Conn,
     conversation: &Conversation,
 ) -> Result<Option<OutboxRow>, QueryError> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM outbox WHERE interface_type = $1 AND conversation_id = $2 \
+        "SELECT {COLUMNS} FROM outbox WHERE interface_type = $1 AND conversation_id || '/' LIKE $2 || '/%' \
          AND state IN ('queued', 'sending') ORDER BY outbox_id LIMIT 1"
     );
     let row = sqlx::query::<Db>(AssertSqlSafe(sql))
         .bind(conversation.interface.as_str())
-        .bind(&conversation.id)
+        .bind(conversation.chat_id())
         .fetch_optional(conn)
         .await?;
     Ok(row.as_ref().map(read_row).transpose()?.filter(|send| send.state == crate::store::SendState::Queued))

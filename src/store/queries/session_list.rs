@@ -1,6 +1,6 @@
 //! Lists and searches sessions.
 
-use super::{Conn, Db, SESSIONS_BY_TEXT, full_text_query, rows};
+use super::{Conn, Db, SESSION_OF_MEMBER, SESSIONS_BY_TEXT, full_text_query, rows};
 use crate::store::{QueryError, SessionFilter, SessionMatches};
 use sqlx::{QueryBuilder, Row as _};
 
@@ -27,7 +27,9 @@ fn push_filter(query: &mut QueryBuilder<Db>, filter: &SessionFilter) {
         // The cross join makes SQLite start with the few conversations of this person.
         Some(user) => query
             .push("members b CROSS JOIN session_metadata s WHERE b.interface_type = s.interface_type ")
-            .push("AND b.conversation_id = s.conversation_id AND b.user_id = ")
+            .push("AND ")
+            .push(SESSION_OF_MEMBER)
+            .push(" AND b.user_id = ")
             .push_bind(user.0.clone()),
         None => query.push("session_metadata s WHERE true"),
     };

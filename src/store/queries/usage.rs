@@ -40,18 +40,18 @@ pub async fn add_usage(conn: &mut Conn, request: &RequestUsage) -> Result<(), Qu
     Ok(())
 }
 
-/// What this person, this conversation and this agent cost on a day.
+/// What this person, this chat (with its topics) and this agent cost on a day.
 pub async fn costs_of_day(conn: &mut Conn, on: NaiveDate, spender: &Spender) -> Result<DayCosts, QueryError> {
     let row = sqlx::query::<Db>(
         "SELECT \
          CAST(COALESCE(SUM(CASE WHEN user_id = $4 THEN cost_micros END), 0) AS BIGINT) AS by_user, \
-         CAST(COALESCE(SUM(CASE WHEN interface_type = $2 AND conversation_id = $3 THEN cost_micros END), 0) AS BIGINT) AS by_chat, \
+         CAST(COALESCE(SUM(CASE WHEN interface_type = $2 AND conversation_id || '/' LIKE $3 || '/%' THEN cost_micros END), 0) AS BIGINT) AS by_chat, \
          CAST(COALESCE(SUM(CASE WHEN agent_id = $5 THEN cost_micros END), 0) AS BIGINT) AS by_agent \
          FROM usage WHERE day = $1",
     )
     .bind(on)
     .bind(spender.conversation.interface.as_str())
-    .bind(&spender.conversation.id)
+    .bind(spender.conversation.chat_id())
     .bind(&spender.user_id.0)
     .bind(&spender.agent_id)
     .fetch_one(conn)
@@ -81,19 +81,19 @@ pub async fn usage_of_user(
     Ok(rows.iter().map(read_usage).collect::<Result<_, _>>()?)
 }
 
-/// The usage of all people in a conversation since a day, by day and model.
+/// The usage of all people in a chat, with its topics, since a day, by day and model.
 pub async fn usage_of_conversation(
     conn: &mut Conn,
     conversation: &Conversation,
     since: NaiveDate,
 ) -> Result<Vec<ModelUsage>, QueryError> {
     let sql = format!(
-        "SELECT {USAGE} FROM usage WHERE interface_type = $1 AND conversation_id = $2 AND day >= $3 \
+        "SELECT {USAGE} FROM usage WHERE interface_type = $1 AND conversation_id || '/' LIKE $2 || '/%' AND day >= $3 \
          GROUP BY day, model ORDER BY day, model"
     );
     let rows = sqlx::query::<Db>(AssertSqlSafe(sql))
         .bind(conversation.interface.as_str())
-        .bind(&conversation.id)
+        .bind(conversation.chat_id())
         .bind(since)
         .fetch_all(conn)
         .await?;

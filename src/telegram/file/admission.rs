@@ -15,7 +15,7 @@ pub async fn turn_away(
     batch: &WaitingBatch,
 ) -> Result<(), StoreError> {
     if batch.is_addressed() && telegram.access.should_notify(sender).await? {
-        let sends = plan::plan_message(&messages::stranger(&sender.0));
+        let sends = plan::plan_for_one(conversation, sender, &messages::stranger(&sender.0));
         telegram.store.answer_update(&batch.inbox_ids(), conversation, None, &sends).await?;
         telegram.send_wake.notify_one();
         return Ok(());

@@ -2,18 +2,18 @@
 
 use crate::{
     attachments::markers,
-    domain::Conversation,
     store::StoreError,
     telegram::{
         Telegram,
         parse::{self, MessageText, ReceivedMessage},
+        place::Place,
     },
 };
 use teloxide::types::Message;
 
 /// Changes the stored text of an edited message. False if the message is not stored.
 pub async fn apply_edit(telegram: &Telegram, edited: &Message) -> Result<bool, StoreError> {
-    let conversation = Conversation::telegram(edited.chat.id.0);
+    let conversation = Place::of_message(edited).conversation();
     let message_id = edited.id.0.to_string();
     let Some(found) = telegram.store.find_message(&conversation, &message_id).await? else {
         return Ok(false);

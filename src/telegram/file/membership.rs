@@ -62,17 +62,26 @@ async fn note(telegram: &Telegram, inbox_id: i64, change: MembershipChange) -> R
         }
     }
     let Some(user) = left else { return telegram.store.close_update(inbox_id).await };
-    let has_waiting = !telegram.store.waiting_updates(&conversation.id, &user.0).await?.is_empty();
+    let waiting = telegram.store.waiting_conversations(&conversation, &user.0).await?;
     telegram.store.remove_member(&conversation, &user).await?;
     // Watchers of the conversation on the page are checked again.
     telegram.turns.changed(&conversation);
-    if !has_waiting {
-        return telegram.store.close_update(inbox_id).await;
+    match waiting.into_iter().next() {
+        Some(waiting) => wait_behind(telegram, inbox_id, waiting, &user).await,
+        None => telegram.store.close_update(inbox_id).await,
     }
-    // Filing a message makes its sender a member. So the row waits behind the messages, and the removal is repeated
-    // when they are filed.
-    let row = BatchedUpdate { inbox_id, conversation_id: conversation.id, sender_id: user.0, album_id: None };
-    batch::park(telegram, row).await
+}
+
+/// Filing a message makes its sender a member. So the row of a departure waits behind the messages of the person who left,
+/// and the removal is repeated when they are filed.
+async fn wait_behind(
+    telegram: &Telegram,
+    inbox_id: i64,
+    conversation: Conversation,
+    user: &UserId,
+) -> Result<(), StoreError> {
+    let (conversation_id, sender_id) = (conversation.id, user.0.clone());
+    batch::park(telegram, BatchedUpdate { inbox_id, conversation_id, sender_id, album_id: None }).await
 }
 
 /// Whether an update among a person's waiting messages says that they left.
@@ -95,5 +104,15 @@ pub async fn close_departures(
         return Ok(());
     }
     telegram.store.remove_member(conversation, user).await?;
-    telegram.store.close_updates(inbox_ids).await
+    let mut waiting = telegram.store.waiting_conversations(conversation, &user.0).await?.into_iter();
+    match waiting.find(|waiting| waiting != conversation) {
+        // Messages in another topic of the chat are filed later.
+        Some(elsewhere) => {
+            for inbox_id in inbox_ids {
+                wait_behind(telegram, *inbox_id, elsewhere.clone(), user).await?;
+            }
+            Ok(())
+        }
+        None => telegram.store.close_updates(inbox_ids).await,
+    }
 }

@@ -10,6 +10,7 @@
 //! replies       finds the message, the photo and the thread that a reply points at
 //! compose       builds the transaction
 //! membership    who joins and leaves a group
+//! migration     groups that became supergroups
 //! ```
 
 mod admission;
@@ -18,11 +19,13 @@ mod downloads;
 mod edits;
 mod late_photos;
 mod membership;
+mod migration;
 mod replies;
 mod waiting;
 
 pub use edits::apply_edit;
 pub use membership::{note_member_update, note_service_message};
+pub use migration::{migrate, migration_of};
 pub use waiting::cancel_waiting;
 
 use super::{

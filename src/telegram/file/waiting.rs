@@ -1,6 +1,6 @@
 //! Reads a batch from the inbox: the waiting messages of one sender in one conversation, with their edits applied.
 
-use super::{edits, membership};
+use super::{edits, membership, migration};
 use crate::{
     domain::{Conversation, UserId},
     store::{InboxRow, StoreError},
@@ -51,7 +51,9 @@ pub async fn read_waiting(
             Ok(kind) if membership::is_departure(&kind) => batch.departures.push(inbox_id),
             Ok(UpdateKind::Message(message)) => {
                 let message = parse::parse_message(&message, &telegram.identity, &telegram.routes);
-                batch.messages.extend(message.map(|message| WaitingMessage { inbox_id, message }));
+                let mut waiting = message.map(|message| WaitingMessage { inbox_id, message });
+                waiting.iter_mut().for_each(|waiting| migration::adopt(conversation, waiting));
+                batch.messages.extend(waiting);
             }
             Ok(UpdateKind::EditedMessage(edited)) => {
                 let id = edited.id.0.to_string();

@@ -59,6 +59,16 @@ pub fn new_conversation() -> String {
     "A fresh start. I won't bring up what we said before, but you can still reply to any old photo.".into()
 }
 
+/// The name of a topic that /new opens.
+pub fn new_topic_name() -> &'static str {
+    "New conversation"
+}
+
+/// The first message in a topic that /new opened.
+pub fn new_topic() -> String {
+    "A fresh start, in a topic of its own. I won't bring up what we said elsewhere.".into()
+}
+
 /// The answer to /web where no login link is needed: the address of the page, or that it is turned off.
 pub fn page(access: &PageAccess) -> String {
     match access {

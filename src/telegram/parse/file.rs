@@ -1,6 +1,6 @@
 //! `TelegramFile`: the one file that a message carries.
 
-use teloxide::types::{FileMeta, Message};
+use teloxide::types::{ExternalReplyInfo, ExternalReplyInfoKind as Kind, FileMeta, Message, PhotoSize};
 
 /// A file that Telegram holds for the bot.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,8 +28,7 @@ impl TelegramFile {
     /// The file of a message. Of a photo, its largest size.
     pub(super) fn of_message(message: &Message) -> Option<Self> {
         if let Some(sizes) = message.photo() {
-            let largest = sizes.iter().max_by_key(|size| u64::from(size.width) * u64::from(size.height))?;
-            return Some(Self::new(&largest.file, None, "photo"));
+            return Self::of_photo(sizes);
         }
         if let Some(animation) = message.animation() {
             return Some(Self::new(&animation.file, animation.file_name.clone(), "animation"));
@@ -50,5 +49,27 @@ impl TelegramFile {
             return Some(Self::new(&note.file, None, "video message"));
         }
         message.sticker().map(|sticker| Self::new(&sticker.file, None, "sticker"))
+    }
+
+    fn of_photo(sizes: &[PhotoSize]) -> Option<Self> {
+        let largest = sizes.iter().max_by_key(|size| u64::from(size.width) * u64::from(size.height))?;
+        Some(Self::new(&largest.file, None, "photo"))
+    }
+
+    /// The file of a message of another chat or topic that a reply quotes.
+    pub(super) fn of_external(reply: &ExternalReplyInfo) -> Option<Self> {
+        Some(match &reply.kind {
+            Kind::Photo(sizes) => return Self::of_photo(sizes),
+            Kind::Animation(animation) => {
+                Self::new(&animation.file, animation.file_name.clone(), "animation")
+            }
+            Kind::Document(document) => Self::new(&document.file, document.file_name.clone(), "file"),
+            Kind::Video(video) => Self::new(&video.file, video.file_name.clone(), "video"),
+            Kind::Audio(audio) => Self::new(&audio.file, audio.file_name.clone(), "audio"),
+            Kind::Voice(voice) => Self::new(&voice.file, None, "voice message"),
+            Kind::VideoNote(note) => Self::new(&note.file, None, "video message"),
+            Kind::Sticker(sticker) => Self::new(&sticker.file, None, "sticker"),
+            _ => return None,
+        })
     }
 }

@@ -20,6 +20,13 @@ pub fn has_mention(message: &Message, identity: &BotIdentity) -> bool {
     })
 }
 
+/// Whether the text is a command with the name of another bot: “/help@another_bot”.
+pub fn commands_another_bot(text: &str, identity: &BotIdentity) -> bool {
+    let command = text.split_whitespace().next().unwrap_or_default();
+    let named = command.strip_prefix('/').and_then(|command| command.split_once('@'));
+    named.is_some_and(|(_, name)| !name.eq_ignore_ascii_case(&identity.username))
+}
+
 /// The part of the text that an entity covers; empty if it lies outside. teloxide's own function panics then.
 fn entity_text(text: &str, entity: &MessageEntity) -> String {
     let end = entity.offset.saturating_add(entity.length);
@@ -56,6 +63,17 @@ mod tests {
         assert_eq!(covered(3, 4), "@bot");
         assert_eq!((covered(3, 400).as_str(), covered(9, 1).as_str()), ("@bot", ""));
         assert_eq!(covered(usize::MAX, usize::MAX), "");
+    }
+
+    #[test]
+    fn a_command_names_its_bot() {
+        let identity = BotIdentity { user_id: 1, username: "PhotoBot".into() };
+        for text in ["/help@another_bot", "/crop@another_bot the photo"] {
+            assert!(commands_another_bot(text, &identity), "{text}");
+        }
+        for text in ["/help", "/help@photobot", "mail a@b", "", "/crop x@y", "@another_bot /help"] {
+            assert!(!commands_another_bot(text, &identity), "{text}");
+        }
     }
 
     #[test]

@@ -12,14 +12,14 @@ mod update;
 pub use file::TelegramFile;
 pub use update::{ParsedUpdate, Reading, parse_update};
 
-use super::bot_identity::BotIdentity;
+use super::{bot_identity::BotIdentity, place::Place};
 use crate::{
     agent::Routes,
     domain::{Conversation, UserId},
 };
 use chrono::{DateTime, Utc};
-use mentions::{has_mention, without_mention};
-use teloxide::types::Message;
+use mentions::{commands_another_bot, has_mention, without_mention};
+use teloxide::types::{Message, MessageKind};
 
 /// One message of a person.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,7 +42,8 @@ pub struct ReceivedMessage {
     pub addressed: bool,
 }
 
-/// The message that a reply points at, as Telegram repeats it inside the reply.
+/// The message that a reply points at, as Telegram repeats it inside the reply. `message_id` names the chat if that is
+/// another one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RepliedMessage {
     pub message_id: String,
@@ -70,13 +71,14 @@ pub fn parse_message(message: &Message, identity: &BotIdentity, routes: &Routes)
     if raw_text.is_empty() && file.is_none() {
         return None;
     }
-    let reply = reply_target(message, identity);
+    let reply = reply_target(message, identity).or_else(|| external_target(message));
     let replies_to_bot = reply.as_ref().is_some_and(|target| target.from_bot);
     let mentioned =
         without_mention(&raw_text, identity).len() != raw_text.len() || has_mention(message, identity);
+    let is_ours = !commands_another_bot(&raw_text, identity);
     let MessageText { text, agent } = message_text(message, identity, routes);
     Some(ReceivedMessage {
-        conversation: Conversation::telegram(message.chat.id.0),
+        conversation: Place::of_message(message).conversation(),
         message_id: message.id.0.to_string(),
         sender: UserId(sender.id.0.to_string()),
         sender_name: Some(sender.full_name()).filter(|name| !sender.is_bot && !name.trim().is_empty()),
@@ -88,7 +90,7 @@ pub fn parse_message(message: &Message, identity: &BotIdentity, routes: &Routes)
         file,
         album_id: message.media_group_id().map(|id| id.0.clone()),
         reply,
-        addressed: message.chat.is_private() || mentioned || replies_to_bot || agent.is_some(),
+        addressed: message.chat.is_private() || (is_ours && (mentioned || replies_to_bot || agent.is_some())),
         agent,
     })
 }
@@ -119,6 +121,9 @@ fn forwarded_from(message: &Message) -> Option<String> {
 
 fn reply_target(message: &Message, identity: &BotIdentity) -> Option<RepliedMessage> {
     let target = message.reply_to_message()?;
+    if Place::of_message(message).is_topic_root(target.id) {
+        return None;
+    }
     Some(RepliedMessage {
         message_id: target.id.0.to_string(),
         from_bot: target.from.as_ref().is_some_and(|user| user.id.0 == identity.user_id),
@@ -127,6 +132,31 @@ fn reply_target(message: &Message, identity: &BotIdentity) -> Option<RepliedMess
         text: text_or_caption(target),
         file: TelegramFile::of_message(target),
         album_id: target.media_group_id().map(|id| id.0.clone()),
+        quote: message.quote().map(|quote| quote.text.replace('\0', "")),
+    })
+}
+
+/// What a reply quotes from another chat, a channel or another topic, if that has a file. It is filed here as a message of
+/// that chat, so that the next reply that quotes it finds it.
+fn external_target(message: &Message) -> Option<RepliedMessage> {
+    let MessageKind::Common(common) = &message.kind else { return None };
+    let external = common.external_reply.as_ref()?;
+    let file = TelegramFile::of_external(external)?;
+    let message_id = match (&external.chat, external.message_id) {
+        (Some(chat), Some(id)) => Conversation::telegram(chat.id.0).foreign_message_id(&id.0.to_string()),
+        // The original is hidden: only this reply leads to it.
+        _ => Place::of_message(message)
+            .conversation()
+            .foreign_message_id(&format!("quoted-by-{}", message.id.0)),
+    };
+    Some(RepliedMessage {
+        message_id,
+        from_bot: false,
+        author: None,
+        sent_at: external.origin.date(),
+        text: String::new(),
+        file: Some(file),
+        album_id: None,
         quote: message.quote().map(|quote| quote.text.replace('\0', "")),
     })
 }

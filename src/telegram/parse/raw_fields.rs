@@ -1,6 +1,7 @@
 //! Last resort for a message that teloxide cannot parse: takes text, file and reply target straight from the JSON
 //! and builds a plain message of them.
 
+use chrono::Utc;
 use serde_json::{Map, Value, json};
 use teloxide::types::Message;
 
@@ -10,6 +11,11 @@ const FILE_FIELDS: [&str; 7] =
 
 /// How deep below an unknown field a file is looked for.
 const MAX_SEARCH_DEPTH: usize = 3;
+
+/// How deep texts are nested in a rich message.
+const MAX_RICH_DEPTH: usize = 8;
+/// Fields of a rich message that hold text.
+const RICH_TEXTS: [&str; 3] = ["text", "title", "caption"];
 
 /// Fields whose files belong to another message, to a person or to a chat.
 const FOREIGN_FIELDS: [&str; 12] = [
@@ -32,6 +38,8 @@ pub fn rebuild(message: &Value) -> Option<Value> {
     let found = find_file(message);
     let text = message["text"].as_str().or(message["caption"].as_str());
     let text = text.or_else(|| found.as_ref()?.caption.as_deref());
+    let rich = rich_text(&message["rich_message"]);
+    let text = text.or(rich.as_deref());
     let mut rebuilt = rebuild_header(message)?;
     match (&found, text) {
         (Some(found), text) => {
@@ -59,11 +67,25 @@ pub fn rebuild_target(target: &Value) -> Option<Value> {
     serde_json::from_value::<Message>(rebuilt.clone()).is_ok().then_some(rebuilt)
 }
 
-/// Who, when, where, the album and the reply target.
+/// What a reply quotes from elsewhere: its file, and the message if that is named. None if there is no file.
+pub fn rebuild_external_reply(reply: &Value) -> Option<Value> {
+    let found = find_file(reply)?;
+    let mut rebuilt = Map::new();
+    let origin = json!({ "type": "hidden_user", "date": 0, "sender_user_name": "a chat" });
+    rebuilt.insert("origin".to_owned(), origin);
+    rebuilt.insert(found.field.to_owned(), found.file);
+    // teloxide wants both, if only as null.
+    rebuilt.insert("chat".to_owned(), rebuild_chat(&reply["chat"]).unwrap_or_default());
+    rebuilt.insert("message_id".to_owned(), reply["message_id"].as_i64().into());
+    Some(Value::Object(rebuilt))
+}
+
+/// Who, when, where (chat and topic), the album and the reply target.
 fn rebuild_header(message: &Value) -> Option<Map<String, Value>> {
     let mut header = Map::new();
     header.insert("message_id".to_owned(), message["message_id"].as_i64()?.into());
-    header.insert("date".to_owned(), message["date"].as_i64().unwrap_or_default().into());
+    header
+        .insert("date".to_owned(), message["date"].as_i64().unwrap_or_else(|| Utc::now().timestamp()).into());
     header.insert("chat".to_owned(), rebuild_chat(&message["chat"])?);
     if let Some(id) = message["from"]["id"].as_u64() {
         let from = &message["from"];
@@ -71,12 +93,19 @@ fn rebuild_header(message: &Value) -> Option<Map<String, Value>> {
         let name = from["first_name"].as_str().unwrap_or_default();
         header.insert("from".to_owned(), json!({ "id": id, "is_bot": is_bot, "first_name": name }));
     }
+    if let Some(topic) = message["message_thread_id"].as_i64().filter(|id| i32::try_from(*id).is_ok()) {
+        header.insert("message_thread_id".to_owned(), topic.into());
+        header.insert("is_topic_message".to_owned(), (message["is_topic_message"] == true).into());
+    }
     if let Some(album) = message["media_group_id"].as_str() {
         header.insert("media_group_id".to_owned(), album.into());
     }
     let target = Some(&message["reply_to_message"]).filter(|target| target.is_object());
     if let Some(target) = target.and_then(rebuild_target) {
         header.insert("reply_to_message".to_owned(), target);
+    }
+    if let Some(reply) = rebuild_external_reply(&message["external_reply"]) {
+        header.insert("external_reply".to_owned(), reply);
     }
     if message["forward_origin"].is_object() {
         let origin = json!({ "type": "hidden_user", "date": 0, "sender_user_name": "a chat" });
@@ -94,6 +123,38 @@ fn rebuild_chat(chat: &Value) -> Option<Value> {
         _ if id > 0 => json!({ "id": id, "type": "private", "first_name": name("first_name") }),
         _ => json!({ "id": id, "type": "group", "title": name("title") }),
     })
+}
+
+/// The words of a rich message, one line for each of its texts.
+fn rich_text(message: &Value) -> Option<String> {
+    let mut lines = Vec::new();
+    collect_texts(message, MAX_RICH_DEPTH, &mut lines);
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// A text is a string, a list of texts, or an object with a text in it.
+fn collect_texts(value: &Value, depth: usize, lines: &mut Vec<String>) {
+    match value {
+        Value::Array(items) if depth > 0 => {
+            items.iter().for_each(|item| collect_texts(item, depth - 1, lines));
+        }
+        Value::Object(fields) if depth > 0 => {
+            for (name, value) in fields {
+                match value {
+                    Value::String(text) if RICH_TEXTS.contains(&name.as_str()) => lines.push(text.clone()),
+                    Value::Array(items) if RICH_TEXTS.contains(&name.as_str()) => {
+                        lines.push(items.iter().map(inline_text).collect());
+                    }
+                    other => collect_texts(other, depth - 1, lines),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn inline_text(value: &Value) -> String {
+    value.as_str().or(value["text"].as_str()).unwrap_or_default().to_owned()
 }
 
 struct FoundFile {

@@ -6,7 +6,7 @@
 
 use super::raw_fields;
 use serde_json::{Map, Value, json};
-use teloxide::types::{Message, MessageEntity, MessageKind, Update, UpdateId, UpdateKind};
+use teloxide::types::{Message, MessageEntity, MessageKind, Update, UpdateId, UpdateKind, User};
 
 /// The field of an update that holds a message, and the kind of such an update.
 type MessageField = (&'static str, fn(Message) -> UpdateKind);
@@ -79,6 +79,7 @@ pub fn parse_update(raw: &str) -> Result<ParsedUpdate, String> {
 /// Changes the message until teloxide can parse its content and that of the message replied to.
 fn repair(message: &mut Value) -> Reading {
     lift_live_photo(message);
+    restore_sender(message);
     if let Some(target) = message.get_mut("reply_to_message") {
         lift_live_photo(target);
     }
@@ -115,6 +116,17 @@ fn remove_reply(message: &mut Value) {
     }
 }
 
+/// A private chat has the id of its person, so a sender that cannot be read is known there.
+fn restore_sender(message: &mut Value) {
+    let chat = &message["chat"];
+    let person = chat["id"].as_u64().filter(|_| chat["type"] == "private");
+    let is_known = || serde_json::from_value::<User>(message["from"].clone()).is_ok();
+    if let Some(id) = person.filter(|_| !is_known()) {
+        let name = chat["first_name"].as_str().unwrap_or_default();
+        message["from"] = json!({ "id": id, "is_bot": false, "first_name": name });
+    }
+}
+
 /// A live photo is a photo with a short video. Its still is filed.
 fn lift_live_photo(message: &mut Value) {
     let Some(fields) = message.as_object_mut() else { return };
@@ -145,6 +157,12 @@ fn drop_unknown_fields(message: &mut Value) {
         let origin = json!({ "type": "hidden_user", "date": 0, "sender_user_name": "a chat" });
         fields.insert("forward_origin".to_owned(), origin);
     }
+    if let Some(reply) =
+        fields.get("external_reply").filter(|reply| !parses_beside_text("external_reply", reply))
+        && let Some(rebuilt) = raw_fields::rebuild_external_reply(reply)
+    {
+        fields.insert("external_reply".to_owned(), rebuilt);
+    }
     fields.retain(|name, value| KEPT_FIELDS.contains(&name.as_str()) || parses_beside_text(name, value));
 }
 
@@ -168,6 +186,10 @@ fn parses_beside_text(name: &str, value: &Value) -> bool {
     });
     serde_json::from_value::<Message>(message).is_ok_and(|message| message.text().is_some())
 }
+
+#[cfg(test)]
+#[path = "tests/fields.rs"]
+mod fields;
 
 #[cfg(test)]
 mod tests {

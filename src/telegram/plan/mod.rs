@@ -12,7 +12,7 @@ pub use send_request::{SendFile, SendRequest};
 pub use split::{MAX_TEXT_UNITS, split};
 
 use super::messages;
-use crate::domain::{Answer, Attachment, PlannedSend};
+use crate::domain::{Answer, Attachment, Conversation, PlannedSend, UserId};
 use split::MAX_CAPTION_UNITS;
 
 /// Items in one album.
@@ -32,6 +32,15 @@ pub fn plan_answer(answer: &Answer) -> Vec<PlannedSend> {
 /// The sends of one of the bot's own messages.
 pub fn plan_message(markdown: &str) -> Vec<PlannedSend> {
     planned(plan(&render(markdown), &[]))
+}
+
+/// The same for one person: in a group only that person sees it, where Telegram has that.
+pub fn plan_for_one(conversation: &Conversation, receiver: &UserId, markdown: &str) -> Vec<PlannedSend> {
+    if !conversation.is_shared() {
+        return plan_message(markdown);
+    }
+    let texts = split(&render(markdown), MAX_TEXT_UNITS).into_iter();
+    planned(texts.map(|body| SendRequest::EphemeralText { body, receiver: receiver.clone() }).collect())
 }
 
 /// The sends that show a message in the chat that a person wrote on the web. Its words are sent as they were written.
@@ -112,7 +121,7 @@ fn wanted_as_file(file: &Attachment) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{AttachmentId, AttachmentSource, Content, Conversation, Recipe, SendKind};
+    use crate::domain::{AttachmentId, AttachmentSource, Content, Recipe, SendKind};
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -145,7 +154,10 @@ mod tests {
     /// `group3 photo document text`, an asterisk where there is a caption.
     fn shape(sends: &[SendRequest]) -> String {
         let name = |send: &SendRequest| match send {
-            SendRequest::Text { .. } | SendRequest::LoginLink {} => "text".to_owned(),
+            SendRequest::Text { .. }
+            | SendRequest::EphemeralText { .. }
+            | SendRequest::LoginLink {}
+            | SendRequest::OpenTopic { .. } => "text".to_owned(),
             SendRequest::Photo { caption, .. } => {
                 format!("photo{}", if caption.is_some() { "*" } else { "" })
             }

@@ -2,7 +2,7 @@
 
 use super::formatted::Formatted;
 use crate::{
-    domain::{Attachment, AttachmentId, PlannedSend, SendKind},
+    domain::{Attachment, AttachmentId, PlannedSend, SendKind, UserId},
     telegram::messages,
 };
 use serde::{Deserialize, Serialize};
@@ -15,9 +15,18 @@ pub enum SendRequest {
     Text {
         body: Formatted,
     },
+    /// A text that only this person sees, in a group.
+    EphemeralText {
+        body: Formatted,
+        receiver: UserId,
+    },
     /// A link that logs in the person of this private chat. The link is created at delivery, so that the outbox never
     /// holds it.
     LoginLink {},
+    /// Opens a topic in this private chat, and greets the person there.
+    OpenTopic {
+        user: UserId,
+    },
     Photo {
         file: SendFile,
         caption: Option<Formatted>,
@@ -50,7 +59,9 @@ pub struct SendFile {
 impl SendRequest {
     pub fn kind(&self) -> SendKind {
         match self {
-            Self::Text { .. } | Self::LoginLink {} => SendKind::Text,
+            Self::Text { .. } | Self::EphemeralText { .. } | Self::LoginLink {} | Self::OpenTopic { .. } => {
+                SendKind::Text
+            }
             Self::Photo { .. } => SendKind::Photo,
             Self::MediaGroup { .. } | Self::DocumentGroup { .. } => SendKind::MediaGroup,
             Self::Document { .. } => SendKind::Document,
@@ -59,7 +70,9 @@ impl SendRequest {
 
     pub fn files(&self) -> &[SendFile] {
         match self {
-            Self::Text { .. } | Self::LoginLink {} => &[],
+            Self::Text { .. } | Self::EphemeralText { .. } | Self::LoginLink {} | Self::OpenTopic { .. } => {
+                &[]
+            }
             Self::Photo { file, .. } | Self::Document { file, .. } => std::slice::from_ref(file),
             Self::MediaGroup { files, .. } | Self::DocumentGroup { files, .. } => files,
         }
@@ -76,10 +89,13 @@ impl SendRequest {
     }
 
     /// The same content in the next shape that Telegram may accept, after it refused this one: text without entities,
-    /// documents instead of photos, a sentence instead of documents. `None` if no shape is left.
+    /// documents instead of photos, a sentence instead of documents, the chat instead of a topic. `None` if no shape is left.
     pub fn fallback(self) -> Option<Self> {
         match self {
             Self::LoginLink {} => None,
+            Self::OpenTopic { .. } => Some(Self::Text { body: super::render(&messages::new_conversation()) }),
+            // Groups where the bot is no administrator have no such texts.
+            Self::EphemeralText { body, .. } => Some(Self::Text { body }),
             Self::Text { body } if body.entities.is_empty() => None,
             Self::Text { body } => Some(Self::Text { body: Formatted::plain(body.text) }),
             Self::Photo { file, caption } => Some(Self::Document { file, caption }),
@@ -94,8 +110,8 @@ impl SendRequest {
 
     pub(super) fn set_caption(&mut self, text: Formatted) {
         match self {
-            Self::LoginLink {} => {}
-            Self::Text { body } => *body = text,
+            Self::LoginLink {} | Self::OpenTopic { .. } => {}
+            Self::Text { body } | Self::EphemeralText { body, .. } => *body = text,
             Self::Photo { caption, .. }
             | Self::MediaGroup { caption, .. }
             | Self::Document { caption, .. }

@@ -10,7 +10,8 @@ use crate::{
         Telegram,
         error_text::describe,
         file, messages,
-        plan::{SendRequest, plan_message},
+        place::Place,
+        plan::{SendRequest, plan_for_one, plan_message},
     },
 };
 use chrono::TimeDelta;
@@ -61,7 +62,7 @@ pub async fn answer(
     message: &Message,
     command: &SlashCommand,
 ) -> Result<(), StoreError> {
-    let conversation = Conversation::telegram(message.chat.id.0);
+    let conversation = Place::of_message(message).conversation();
     let Some(user) = message.from.as_ref().map(|user| UserId(user.id.0.to_string())) else {
         return telegram.store.close_update(inbox_id).await;
     };
@@ -76,7 +77,7 @@ pub async fn answer(
         // The bot has an owner already: an ordinary command.
         Pairing::Closed => match telegram.access.admit(&conversation, &user).await? {
             Admission::Stranger if telegram.access.should_notify(&user).await? => {
-                plan_message(&messages::stranger(&user.0))
+                plan_for_one(&conversation, &user, &messages::stranger(&user.0))
             }
             Admission::Stranger => return telegram.store.close_update(inbox_id).await,
             Admission::Welcome(_) => run_command(telegram, &conversation, &user, command).await?,
@@ -96,6 +97,9 @@ async fn run_command(
     let text = match command {
         SlashCommand::Start(_) => messages::welcome(),
         SlashCommand::Help => messages::help(&telegram.routes),
+        SlashCommand::New if telegram.features.new_opens_topic && is_private(conversation, user) => {
+            return Ok(vec![SendRequest::OpenTopic { user: user.clone() }.into_planned()]);
+        }
         SlashCommand::New => {
             telegram.store.start_session(conversation, user).await?;
             messages::new_conversation()
@@ -121,7 +125,7 @@ async fn run_command(
 
 /// A private chat has the id of its person.
 fn is_private(conversation: &Conversation, user: &UserId) -> bool {
-    conversation.id == user.0
+    conversation.chat_id() == user.0
 }
 
 async fn usage(

@@ -1,4 +1,4 @@
-//! Handlers of messages and edits.
+//! Handlers of messages, edits and the move of a group to another id.
 
 use crate::{
     store::{BatchedUpdate, StoreError},
@@ -8,6 +8,10 @@ use teloxide::types::Message;
 
 /// Parks a message for its batch. A message without a person's content may be a service message about members.
 pub async fn park_message(telegram: &Telegram, inbox_id: i64, message: &Message) -> Result<(), StoreError> {
+    if let Some((from, to)) = file::migration_of(message) {
+        file::migrate(telegram, from, to).await?;
+        return telegram.store.close_update(inbox_id).await;
+    }
     let Some(incoming) = parse::parse_message(message, &telegram.identity, &telegram.routes) else {
         return file::note_service_message(telegram, inbox_id, message).await;
     };

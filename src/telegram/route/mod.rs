@@ -128,7 +128,7 @@ mod tests {
         access::{Access, Logins, PageAccess},
         agent::{Routes, Turns, budgets::Budgets},
         attachments::{Attachments, FileLimits, Objects},
-        config::{BatchSettings, DraftSettings, PacingSettings},
+        config::{BatchSettings, DraftSettings, PacingSettings, TelegramFeatures},
         store::{NewUpdate, Quota, Store},
         telegram::{BotIdentity, Parts},
     };
@@ -153,6 +153,7 @@ mod tests {
                 overall_per_second: 1.0,
             },
             drafts: DraftSettings { after_ms: None, every_ms: 1 },
+            features: TelegramFeatures { new_opens_topic: false },
         };
         let api_url = "http://127.0.0.1:9".parse().unwrap();
         let bot = crate::telegram::bot(&"1:token".to_owned().into(), &api_url).unwrap();

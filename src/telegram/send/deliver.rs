@@ -1,13 +1,13 @@
 //! Delivers one outbox row: waits for its time and pace, loads its files, claims it, makes the request and records the
 //! outcome.
 
-use super::{drafts, outcome, outcome::DeliveryOutcome, request, retry::hold_chat};
+use super::{drafts, open_topic::open_topic, outcome, outcome::DeliveryOutcome, request, retry::hold_chat};
 use crate::{
     attachments::{AttachmentError, ObjectError},
     domain::{Conversation, UserId},
     retry::while_unavailable,
     store::OutboxRow,
-    telegram::{Telegram, messages, plan::SendRequest},
+    telegram::{Telegram, file, messages, place::Place, plan::SendRequest},
 };
 use chrono::Utc;
 use request::PreparedSend;
@@ -15,7 +15,10 @@ use std::{
     ops::ControlFlow,
     time::{Duration, Instant},
 };
-use teloxide::types::{ChatId, InputFile};
+use teloxide::{
+    RequestError,
+    types::{ChatId, InputFile},
+};
 use tracing::error;
 
 /// The wait after an error of the store or the object store.
@@ -26,7 +29,7 @@ pub async fn deliver(telegram: &Telegram, row: &OutboxRow) -> ControlFlow<()> {
     if let Some(wait) = row.not_before.and_then(|at| (at - Utc::now()).to_std().ok()) {
         tokio::time::sleep(wait).await;
     }
-    let wait = telegram.pacer().book(&row.conversation.id, row.items, Instant::now());
+    let wait = telegram.pacer().book(row.conversation.chat_id(), row.items, Instant::now());
     tokio::select! {
         () = tokio::time::sleep(wait) => {}
         () = telegram.closing.cancelled() => return ControlFlow::Break(()),
@@ -70,7 +73,7 @@ async fn prepare(
 ) -> Result<PreparedSend, DeliveryOutcome> {
     let mut prepared = PreparedSend::default();
     if let SendRequest::LoginLink {} = request {
-        let link = telegram.logins.create_link(&UserId(conversation.id.clone()), Utc::now()).await;
+        let link = telegram.logins.create_link(&UserId(conversation.chat_id().to_owned()), Utc::now()).await;
         let link = link.map_err(|error| retry_later(&error))?;
         prepared.text = match link {
             Some(link) => messages::login_link(&link),
@@ -117,17 +120,35 @@ async fn send(
     request: &SendRequest,
     prepared: PreparedSend,
 ) -> DeliveryOutcome {
-    let Ok(chat) = row.conversation.id.parse().map(ChatId) else {
+    let Some(place) = Place::of(&row.conversation) else {
         return DeliveryOutcome::Undeliverable("not a chat id".into());
     };
+    if let SendRequest::OpenTopic { .. } = request {
+        return open_topic(telegram, row, place).await;
+    }
     let reply = request::reply_parameters(row.reply_to.as_deref());
-    match request::send(telegram, chat, request, prepared, reply).await {
+    match request::send(telegram, place, request, prepared, reply).await {
         Ok(messages) => {
             DeliveryOutcome::Delivered(messages.iter().map(|message| message.id.0.to_string()).collect())
         }
+        Err(RequestError::MigrateToChatId(to)) => follow_migration(telegram, place.chat, to).await,
         Err(error) => {
             hold_chat(telegram, &row.conversation, &error);
             DeliveryOutcome::of_error(&error, row.attempts)
+        }
+    }
+}
+
+/// The group is a supergroup now: its sends move along, and this one is tried again there.
+async fn follow_migration(telegram: &Telegram, from: ChatId, to: ChatId) -> DeliveryOutcome {
+    match while_unavailable("migrate_chat", || file::migrate(telegram, from, to)).await {
+        Ok(()) => DeliveryOutcome::NotDelivered {
+            retry_after: Duration::ZERO,
+            reason: "the group became a supergroup".into(),
+        },
+        Err(error) => {
+            error!(%error, op = "migrate_chat", "store error; giving up the send");
+            DeliveryOutcome::Undeliverable("the group became a supergroup".into())
         }
     }
 }

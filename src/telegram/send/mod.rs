@@ -1,5 +1,5 @@
-//! Delivers the outbox: one send per chat at a time, in order, at the pace that Telegram allows. Chats do not wait for
-//! each other.
+//! Delivers the outbox: one send per chat at a time, in order, at the pace that Telegram allows. The topics of a chat share
+//! all three. Chats do not wait for each other.
 //!
 //! # The states of an outbox row
 //!
@@ -39,6 +39,8 @@
 
 mod deliver;
 mod drafts;
+mod ephemeral;
+mod open_topic;
 mod outcome;
 mod pacing;
 mod request;

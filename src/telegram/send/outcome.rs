@@ -14,6 +14,10 @@ use tracing::{error, warn};
 const SERVER_ERRORS: [&str; 4] =
     ["Internal Server Error", "Bad Gateway", "Gateway Time", "Service Unavailable"];
 
+/// Texts by which the Bot API reports a topic that was deleted, or closed to the bot.
+const TOPIC_ERRORS: [&str; 4] =
+    ["message thread not found", "TOPIC_CLOSED", "TOPIC_DELETED", "TOPIC_ID_INVALID"];
+
 /// What happened to a request, by what the sender does next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeliveryOutcome {
@@ -23,7 +27,7 @@ pub enum DeliveryOutcome {
     NotDelivered { retry_after: Duration, reason: String },
     /// Certainly not delivered: Telegram refused this content. Try another shape.
     Refused(String),
-    /// Certainly not delivered: the chat is closed to the bot. Give up.
+    /// Certainly not delivered: the chat or its topic is closed to the bot. Give up.
     Undeliverable(String),
     /// The request left and no clear response came. Do not retry.
     Unknown(String),
@@ -52,6 +56,10 @@ impl DeliveryOutcome {
             }
             RequestError::Api(error) if error.to_string().starts_with("Forbidden") => {
                 Self::Undeliverable(reason)
+            }
+            // No other shape helps, and in another topic the answer would have no context.
+            RequestError::Api(ApiError::Unknown(text)) if TOPIC_ERRORS.iter().any(|e| text.contains(e)) => {
+                Self::Undeliverable(format!("its topic was closed or deleted ({reason})"))
             }
             RequestError::Api(_) | RequestError::Io(_) => Self::Refused(reason),
             RequestError::MigrateToChatId(_) => Self::Undeliverable(reason),

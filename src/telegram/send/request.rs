@@ -1,7 +1,9 @@
 //! Builds and makes the Bot API request of a send.
 
+use super::ephemeral::send_ephemeral;
 use crate::telegram::{
     Telegram,
+    place::Place,
     plan::{Formatted, SendRequest},
 };
 use teloxide::{
@@ -9,8 +11,8 @@ use teloxide::{
     payloads::{SendDocumentSetters as _, SendMessageSetters as _},
     requests::Requester as _,
     types::{
-        ChatAction, ChatId, InputFile, InputMedia, InputMediaDocument, InputMediaPhoto, LinkPreviewOptions,
-        Message, MessageEntity, MessageId, ReplyParameters,
+        ChatAction, InputFile, InputMedia, InputMediaDocument, InputMediaPhoto, LinkPreviewOptions, Message,
+        MessageEntity, MessageId, ReplyParameters,
     },
 };
 use tracing::debug;
@@ -31,22 +33,27 @@ pub fn reply_parameters(message_id: Option<&str>) -> Option<ReplyParameters> {
 
 pub async fn send(
     telegram: &Telegram,
-    chat: ChatId,
+    place: Place,
     request: &SendRequest,
     PreparedSend { files, text }: PreparedSend,
     reply: Option<ReplyParameters>,
 ) -> Result<Vec<Message>, RequestError> {
-    let bot = &telegram.bot;
+    let (bot, chat) = (&telegram.bot, place.chat);
     if !files.is_empty() {
-        show_upload(telegram, chat, request);
+        show_upload(telegram, place, request);
     }
     let mut files = files.into_iter();
     let first = files.next();
     Ok(match (request, first) {
         (SendRequest::Text { body }, _) => {
             let mut request = bot.send_message(chat, &body.text).entities(body.entities.clone());
+            request.message_thread_id = place.topic;
             request.reply_parameters = reply;
             vec![request.await?]
+        }
+        (SendRequest::EphemeralText { body, receiver }, _) => {
+            send_ephemeral(telegram, place, body, receiver).await?;
+            Vec::new()
         }
         (SendRequest::LoginLink {}, _) => {
             // A preview would send the link to Telegram's servers, which fetch it.
@@ -57,11 +64,14 @@ pub async fn send(
                 prefer_large_media: false,
                 show_above_text: false,
             };
-            vec![bot.send_message(chat, text).link_preview_options(no_preview).await?]
+            let mut request = bot.send_message(chat, text).link_preview_options(no_preview);
+            request.message_thread_id = place.topic;
+            vec![request.await?]
         }
         (SendRequest::Photo { caption, .. }, Some(file)) => {
             let mut request = bot.send_photo(chat, file);
             (request.caption, request.caption_entities) = caption_fields(caption.as_ref());
+            request.message_thread_id = place.topic;
             request.reply_parameters = reply;
             vec![request.await?]
         }
@@ -70,6 +80,7 @@ pub async fn send(
             let plays = stored.mime_type == "image/gif";
             let mut request = bot.send_document(chat, file).disable_content_type_detection(!plays);
             (request.caption, request.caption_entities) = caption_fields(caption.as_ref());
+            request.message_thread_id = place.topic;
             request.reply_parameters = reply;
             vec![request.await?]
         }
@@ -80,20 +91,25 @@ pub async fn send(
                 if as_photos { photo(file, caption) } else { document(file, caption) }
             });
             let mut request = bot.send_media_group(chat, media.collect::<Vec<_>>());
+            request.message_thread_id = place.topic;
             request.reply_parameters = reply;
             request.await?
         }
-        (SendRequest::Photo { .. } | SendRequest::Document { .. }, None) => Vec::new(),
+        (SendRequest::OpenTopic { .. } | SendRequest::Photo { .. } | SendRequest::Document { .. }, _) => {
+            Vec::new()
+        }
     })
 }
 
 /// Shows "sending a photo…" in the chat. Best effort: it does not delay the upload, and a failure is ignored.
-fn show_upload(telegram: &Telegram, chat: ChatId, request: &SendRequest) {
+fn show_upload(telegram: &Telegram, place: Place, request: &SendRequest) {
     let action = match request {
         SendRequest::Photo { .. } | SendRequest::MediaGroup { .. } => ChatAction::UploadPhoto,
         _ => ChatAction::UploadDocument,
     };
-    let request = telegram.bot.send_chat_action(chat, action);
+    let mut request = telegram.bot.send_chat_action(place.chat, action);
+    request.message_thread_id = place.topic;
+    let chat = place.chat;
     tokio::spawn(async move {
         request.await.map_err(|_| debug!(op = "send_chat_action", chat_id = chat.0, "chat action lost"))
     });

@@ -21,7 +21,7 @@ const MAX_CONNECTION_WAIT: Duration = Duration::from_secs(32);
 pub fn hold_chat(telegram: &Telegram, conversation: &Conversation, error: &RequestError) {
     if let RequestError::RetryAfter(wait) = error {
         let now = Instant::now();
-        telegram.pacer().hold(&conversation.id, now + wait.duration(), now);
+        telegram.pacer().hold(conversation.chat_id(), now + wait.duration(), now);
     }
 }
 
@@ -57,6 +57,10 @@ pub async fn send_fallback(
     request: SendRequest,
     reason: &str,
 ) -> Result<(), StoreError> {
+    if let SendRequest::OpenTopic { user } = &request {
+        // No topic: the new conversation is a session of this one.
+        while_unavailable("start_session", || telegram.store.start_session(&row.conversation, user)).await?;
+    }
     let Some(fallback) = request.fallback() else {
         error!(op = "deliver", reason, "refused, and no other shape is left; giving up");
         return while_unavailable("mark_send_failed", || {

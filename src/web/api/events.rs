@@ -329,7 +329,8 @@ impl SessionWatcher {
                 () = self.out.closed() => return Err(StreamEnd::ClientGone),
                 () = tokio::time::sleep_until(poll_at) => return Ok(()),
                 changed = changes.recv() => match changed {
-                    Ok(conversation) if conversation != self.conversation => {}
+                    // A change of the chat, such as of its members, concerns its topics.
+                    Ok(other) if other != self.conversation && other != self.conversation.chat() => {}
                     _ => return Ok(()),
                 },
                 event = turns.recv() => match event {

@@ -80,3 +80,24 @@ async fn photos_from_the_web_are_an_album_in_telegram_that_can_be_replied_to() {
     assert_eq!(size(&ann.next_message().await), (40, 80), "the second of them");
     api.bot.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_of_the_web_and_its_answer_appear_in_the_topic() {
+    let world = World::start().await;
+    let ann = world.private_chat(user(1001, "Ann"));
+    ann.turns_on_topics();
+    let birds = ann.opens_topic("Birds");
+    let settings = Settings::new(&world);
+    let api = Api::with(world, settings).await;
+    birds.sends_photo(jpeg(64, 48), "rotate left").await;
+    birds.next_message().await;
+    api.settings.until_settled(&api.world).await;
+    let session = session_of_chat(&api).await;
+    let end = api.history(&session).await.pop().unwrap();
+    api.says(&session, &json!({ "content": "rotate left", "reply_to": end["internalId"] })).await;
+    assert_eq!(birds.next_message().await.text, "🌐 From the web\nrotate left");
+    assert_eq!(size(&birds.next_message().await), (64, 48));
+    api.settings.until_settled(&api.world).await;
+    ann.has_nothing_more();
+    api.bot.stop().await;
+}

@@ -1,7 +1,8 @@
 //! Groups: the bot answers messages that address it, stores the others, and keeps people apart.
 
-use crate::harness::{BotUnderTest, ScriptedModel, Settings, World, jpeg, jpeg_of, user};
+use crate::harness::{BotUnderTest, Group, Person, ScriptedModel, Settings, World, jpeg, jpeg_of, user};
 use image::GenericImageView as _;
+use photothread::domain::{Conversation, UserId};
 
 fn dimensions(photo: &[u8]) -> (u32, u32) {
     image::load_from_memory(photo).expect("a picture").dimensions()
@@ -141,4 +142,137 @@ fn last_words(request: &serde_json::Value) -> String {
         .and_then(|messages| messages.last())
         .map(ToString::to_string)
         .unwrap_or_default()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_work_with_and_without_the_name_and_those_of_other_bots_are_not_for_this_one() {
+    let world = World::start().await;
+    let model = ScriptedModel::start().await;
+    let settings = Settings::new(&world).with_model(&model.base_url());
+    let bot = BotUnderTest::start(&settings).await;
+    let ann = world.group("Holiday").member(user(1001, "Ann"));
+    for command in ["/help", "/help@photothread_bot", "/help@PhotoThread_Bot"] {
+        ann.says(command).await;
+        assert!(ann.next_message().await.text.contains("/cancel"), "{command}");
+    }
+    ann.says("@photothread_bot hi").await;
+    let answer = ann.next_message().await;
+    ann.says("/help@another_bot").await;
+    ann.replies(&answer, "/crop@another_bot this").await;
+    ann.says("/forecast").await;
+    settings.until_settled(&world).await;
+    bot.stop().await;
+    ann.has_nothing_more();
+    assert_eq!(model.requests().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stranger_in_a_group_is_told_alone_where_the_bot_may_do_that() {
+    let world = World::start().await;
+    let settings = Settings::new(&world).with("PHOTOTHREAD_TELEGRAM__ALLOW_EVERYONE", "false");
+    let settings = settings.with("PHOTOTHREAD_TELEGRAM__ALLOWED_USER_IDS", "[1001]");
+    let bot = BotUnderTest::start(&settings).await;
+    for (name, appointed, stranger) in [("Holiday", true, 1002), ("Office", false, 1003)] {
+        let group = world.group(name);
+        if appointed {
+            group.appoints_bot();
+        }
+        let eve = group.member(user(stranger, "Eve"));
+        eve.says("@photothread_bot hello").await;
+        let told = eve.next_message().await;
+        assert!(told.text.contains("This bot is private"), "{}", told.text);
+        assert_eq!(told.only_for, appointed.then_some(stranger), "{name}");
+        assert!(told.entities.iter().any(|entity| entity["type"] == "code"), "{:?}", told.entities);
+    }
+    bot.stop().await;
+}
+
+/// A basic group with Ann in it, in which the bot has turned a photo: the request, and the answer.
+async fn talked_in_a_basic_group(world: &World) -> (Group, Person, i32) {
+    let group = world.group("Holiday").into_basic_group();
+    let ann = group.member(user(1001, "Ann"));
+    ann.sends_photo(jpeg(64, 48), "@photothread_bot rotate left").await;
+    let answer = ann.next_message().await;
+    (group, ann, answer.message_id)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_that_becomes_a_supergroup_keeps_its_history() {
+    let world = World::start().await;
+    let settings = Settings::new(&world);
+    let bot = BotUnderTest::start(&settings).await;
+    let (group, ann, answer) = talked_in_a_basic_group(&world).await;
+    settings.until_settled(&world).await;
+    let store = settings.store().await;
+    let before =
+        crate::harness::newest_session(&store, &Conversation::telegram(group.chat_id)).await.unwrap();
+
+    let supergroup = group.becomes_a_supergroup();
+    let ann = supergroup.member(ann.user.clone());
+    settings.until_settled(&world).await;
+    bot.stop().await;
+    let bot = BotUnderTest::start(&settings).await;
+    let here = Conversation::telegram(supergroup.chat_id);
+    let after = crate::harness::newest_session(&store, &here).await.unwrap();
+    assert_eq!((after.session_id, after.message_count), (before.session_id, before.message_count));
+    assert!(store.is_member(&here, &UserId("1001".into())).await.unwrap());
+    assert_eq!(crate::harness::newest_session(&store, &Conversation::telegram(group.chat_id)).await, None);
+
+    // Messages are numbered anew, and none is taken for an old one of the same number.
+    for _ in 0..2 * answer {
+        let said = ann.says("@photothread_bot crop to a square").await;
+        let cropped = ann.next_message().await;
+        assert_eq!(cropped.reply_to, Some(said.message_id));
+        assert_eq!(dimensions(cropped.photo.as_ref().expect("of the photo from before")), (48, 48));
+    }
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_follows_a_group_that_became_a_supergroup_unnoticed() {
+    let world = World::start().await;
+    let model = ScriptedModel::start().await;
+    let settings = Settings::new(&world).with_model(&model.base_url());
+    let bot = BotUnderTest::start(&settings).await;
+    let group = world.group("Holiday").into_basic_group();
+    let ann = group.member(user(1001, "Ann"));
+    let held = model.hold_next();
+    ann.says("@photothread_bot hello").await;
+    held.reached().await;
+    world.hold_updates();
+    let supergroup = group.becomes_a_supergroup();
+    world.forget_updates();
+    held.open();
+    let ann = supergroup.member(ann.user.clone());
+    let answer = ann.next_message().await;
+    assert_eq!((answer.text.as_str(), answer.reply_to), ("Done.", None), "the question is in the old chat");
+    settings.until_settled(&world).await;
+    bot.stop().await;
+    let store = settings.store().await;
+    assert_eq!(store.undelivered_sends(10).await.unwrap(), []);
+    let here = Conversation::telegram(supergroup.chat_id);
+    let found = store.find_message(&here, &answer.message_id.to_string()).await.unwrap();
+    assert_eq!(found.unwrap().message.content, "Done.");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_runs_while_its_group_becomes_a_supergroup_goes_on_there() {
+    let world = World::start().await;
+    let model = ScriptedModel::start().await;
+    let settings = Settings::new(&world).with_model(&model.base_url());
+    let bot = BotUnderTest::start(&settings).await;
+    let group = world.group("Holiday").into_basic_group();
+    let ann = group.member(user(1001, "Ann"));
+    let held = model.hold_next();
+    ann.sends_photo(jpeg(64, 48), "@photothread_bot rotate left").await;
+    held.reached().await;
+    model.next_call_on_all("rotate_image", serde_json::json!({ "degrees": 90 }));
+    let supergroup = group.becomes_a_supergroup();
+    let ann = supergroup.member(ann.user.clone());
+    let answer = ann.next_message().await;
+    held.open();
+    assert_eq!(dimensions(answer.photo.as_ref().expect("the photo of the old chat")), (48, 64));
+    settings.until_settled(&world).await;
+    bot.stop().await;
+    ann.has_nothing_more();
 }

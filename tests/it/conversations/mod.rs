@@ -8,5 +8,7 @@ mod groups;
 mod heavy_work;
 mod media;
 mod photo_edits;
+mod quotes;
 mod replies;
+mod topics;
 mod unknown_fields;

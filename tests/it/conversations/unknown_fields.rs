@@ -86,3 +86,38 @@ async fn a_photo_in_an_unknown_kind_of_message_is_edited() {
     assert_eq!(dimensions(&ann.next_message().await), (48, 48));
     bot.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_with_a_date_and_a_message_from_an_unreadable_sender_are_answered() {
+    let world = World::start().await;
+    let settings = Settings::new(&world);
+    let bot = BotUnderTest::start(&settings).await;
+    let ann = world.private_chat(user(1001, "Ann"));
+    ann.sends_photo(jpeg(64, 48), "").await;
+    ann.next_message().await;
+    ann.says_in_a_new_form("rotate left", |message| {
+        message["entities"] = json!([{ "type": "date_time", "offset": 0, "length": 6, "unix_time": 1_800_000_000,
+            "date_time_format": "r" }]);
+    })
+    .await;
+    assert_eq!(dimensions(&ann.next_message().await), (48, 64));
+    ann.says_in_a_new_form("crop to a square", |message| message["from"] = json!({ "hologram": 3 })).await;
+    assert_eq!(dimensions(&ann.next_message().await), (48, 48));
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rich_message_is_answered() {
+    let world = World::start().await;
+    let settings = Settings::new(&world);
+    let bot = BotUnderTest::start(&settings).await;
+    let ann = world.private_chat(user(1001, "Ann"));
+    ann.sends_photo(jpeg(64, 48), "").await;
+    ann.next_message().await;
+    ann.says_in_a_new_form("", |message| {
+        message["rich_message"] = json!({ "blocks": [{ "type": "paragraph", "text": ["rotate ", { "type": "bold", "text": "left" }] }] });
+    })
+    .await;
+    assert_eq!(dimensions(&ann.next_message().await), (48, 64));
+    bot.stop().await;
+}

@@ -29,6 +29,22 @@ on_both! {
         assert_eq!(store.unhandled_updates().await.unwrap(), [high, low].concat());
     }
 
+    async fn the_waiting_updates_of_a_person_are_found_in_all_topics_of_a_chat(store: Store) {
+        let (chat, topic) = (chat(-5), Conversation::telegram_topic(-5, 7));
+        let rows = store.receive_updates(&[update("1"), update("2"), update("3")]).await.unwrap();
+        let of_another_chat = Conversation::telegram_topic(-50, 7);
+        let parked = [
+            parked(&rows[0], &topic, "100", None),
+            parked(&rows[1], &chat, "200", None),
+            parked(&rows[2], &of_another_chat, "100", None),
+        ];
+        store.add_to_batches(&parked).await.unwrap();
+        assert_eq!(store.waiting_conversations(&chat, "100").await.unwrap(), std::slice::from_ref(&topic));
+        let moved = BatchedUpdate { conversation_id: chat.id.clone(), ..parked[0].clone() };
+        store.add_to_batches(&[moved]).await.unwrap();
+        assert_eq!(store.waiting_conversations(&topic, "100").await.unwrap(), [chat]);
+    }
+
     async fn a_handled_update_is_recognised_when_it_is_repeated(store: Store) {
         let row = store.receive_updates(&[update("1")]).await.unwrap().remove(0);
         store.close_update(row.inbox_id).await.unwrap();

@@ -2,6 +2,7 @@
 
 mod annotations;
 mod attachments;
+mod chats;
 mod concurrency;
 mod deletion;
 mod drafts;

@@ -50,6 +50,23 @@ on_both! {
         assert_eq!(store.conversations_to_send(InterfaceType::Telegram).await.unwrap(), [chat(1)]);
     }
 
+    async fn the_topics_of_a_chat_share_one_send_in_flight_and_one_order(store: Store) {
+        let topic = |id| Conversation::telegram_topic(-5, id);
+        plan(&store, &topic(7), &["a"]).await;
+        plan(&store, &chat(-5), &["b"]).await;
+        plan(&store, &topic(8), &["c"]).await;
+        plan(&store, &Conversation::telegram_topic(-50, 7), &["of another chat"]).await;
+        let chats = store.conversations_to_send(InterfaceType::Telegram).await.unwrap();
+        assert_eq!(chats, [chat(-5), chat(-50)]);
+        for (text, place) in [("a", topic(7)), ("b", chat(-5)), ("c", topic(8))] {
+            let send = claim_next(&store, &chat(-5)).await;
+            assert_eq!((send.payload["text"].as_str(), &send.conversation), (Some(text), &place));
+            assert_eq!(next(&store, &topic(9)).await, None, "one at a time");
+            store.mark_sent(&send, &[]).await.unwrap();
+        }
+        assert_eq!(next(&store, &chat(-5)).await, None);
+    }
+
     async fn an_update_is_closed_and_answered_together_or_not_at_all(store: Store) {
         let row = store.receive_updates(&[update("1")]).await.unwrap().remove(0);
         let answer = [text_send("Hello!"), text_send("How are you?")];

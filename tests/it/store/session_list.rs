@@ -41,6 +41,20 @@ on_both! {
         assert!(!store.is_member(&others.conversation, &ann()).await.unwrap());
     }
 
+    async fn members_of_a_chat_see_its_topics_and_not_those_of_chats_with_similar_ids(store: Store) {
+        let topic = Conversation::telegram_topic(-5, 7);
+        let of_chat = store.start_session(&chat(-5), &ann()).await.unwrap();
+        let of_topic = store.start_session(&topic, &bob()).await.unwrap();
+        for other in [chat(-50), Conversation::telegram_topic(-50, 7), Conversation::telegram_topic(-51, 7)] {
+            store.start_session(&other, &bob()).await.unwrap();
+        }
+        assert!(store.is_member(&topic, &ann()).await.unwrap());
+        assert!(!store.is_member(&Conversation::telegram_topic(-50, 7), &ann()).await.unwrap());
+        assert_eq!(found(&store, &seen_by(&ann())).await, [of_topic, of_chat]);
+        store.remove_member(&topic, &ann()).await.unwrap();
+        assert_eq!(found(&store, &seen_by(&ann())).await, []);
+    }
+
     async fn sessions_are_found_by_text_tag_and_reference(store: Store) {
         let conversation = page("x");
         let cats = store.create_web_session(&ann(), None).await.unwrap().session_id;

@@ -3,6 +3,7 @@
 
 mod faults;
 mod sending;
+mod topics;
 mod updates;
 
 use crate::harness::World;

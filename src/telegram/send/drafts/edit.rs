@@ -2,7 +2,7 @@
 
 use crate::{
     store::Draft,
-    telegram::{Telegram, plan::Formatted},
+    telegram::{Telegram, place::Place, plan::Formatted},
 };
 use teloxide::{
     ApiError, RequestError,
@@ -13,8 +13,7 @@ use teloxide::{
 
 /// The chat and the id of a draft's message. `None` if the draft has not arrived.
 pub fn message_of(draft: &Draft) -> Option<(ChatId, MessageId)> {
-    let chat = draft.conversation.id.parse().ok()?;
-    Some((ChatId(chat), message_id(draft)?))
+    Some((Place::of(&draft.conversation)?.chat, message_id(draft)?))
 }
 
 pub fn message_id(draft: &Draft) -> Option<MessageId> {

@@ -51,7 +51,7 @@ async fn spare_drafts(telegram: &Telegram) -> Vec<Draft> {
 async fn remove(telegram: &Telegram, draft: &Draft) -> Removal {
     let _lock = telegram.drafts.locks.lock(draft.turn_id).await;
     if let Some((chat, message)) = message_of(draft) {
-        if telegram.pacer().is_held(&draft.conversation.id, Instant::now()) {
+        if telegram.pacer().is_held(draft.conversation.chat_id(), Instant::now()) {
             return Removal::RetryLater;
         }
         if let Err(error) = telegram.bot.delete_message(chat, message).await {

@@ -13,6 +13,7 @@ use crate::{
         Telegram,
         error_text::describe,
         messages,
+        place::Place,
         plan::{Formatted, SendRequest},
         send::{
             outcome::{self, DeliveryOutcome},
@@ -27,12 +28,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use teloxide::{
-    RequestError,
-    payloads::SendMessageSetters as _,
-    requests::Requester as _,
-    types::{ChatId, MessageId},
-};
+use teloxide::{RequestError, payloads::SendMessageSetters as _, requests::Requester as _, types::MessageId};
 use tokio::{
     sync::{broadcast::error::RecvError, watch},
     task::JoinSet,
@@ -101,7 +97,7 @@ struct DraftMessage<'a> {
     telegram: &'a Telegram,
     turn: TurnId,
     conversation: Conversation,
-    chat: ChatId,
+    place: Place,
     message: Option<MessageId>,
     reply_to: Option<String>,
     /// What the message shows.
@@ -114,20 +110,20 @@ impl<'a> DraftMessage<'a> {
     /// Continues the draft of a turn that runs again after a restart. `None` if it is unknown whether that draft arrived:
     /// a second one must not be sent.
     async fn open(telegram: &'a Telegram, turn: TurnId, conversation: Conversation) -> Option<Self> {
-        let chat = ChatId(conversation.id.parse().ok()?);
+        let place = Place::of(&conversation)?;
         let message = match telegram.store.draft_of_turn(turn).await.ok()? {
             Some(draft) => Some(message_id(&draft)?),
             None => None,
         };
         let reply_to = context::message_to_answer(&telegram.store.inputs_of_turn(turn).await.ok()?);
         let text = String::new();
-        Some(Self { telegram, turn, conversation, chat, message, reply_to, shown: None, text })
+        Some(Self { telegram, turn, conversation, place, message, reply_to, shown: None, text })
     }
 
     /// The time between two edits. Telegram limits edits in groups more strictly.
     fn interval(&self) -> Duration {
         let interval = self.telegram.drafts.settings.every();
-        if pacing::is_group(&self.conversation.id) { interval * 2 } else { interval }
+        if pacing::is_group(self.conversation.chat_id()) { interval * 2 } else { interval }
     }
 
     /// What the draft should show now. `None` if it shows that already or there is nothing to show.
@@ -152,7 +148,7 @@ impl<'a> DraftMessage<'a> {
             Ok(_) => return ControlFlow::Break(()),
             Err(_) => return ControlFlow::Continue(()),
         }
-        if !self.telegram.pacer().try_book(&self.conversation.id, Instant::now()) {
+        if !self.telegram.pacer().try_book(self.conversation.chat_id(), Instant::now()) {
             return ControlFlow::Continue(());
         }
         match self.message {
@@ -175,7 +171,8 @@ impl<'a> DraftMessage<'a> {
             }
         };
         let mut request =
-            self.telegram.bot.send_message(self.chat, &body.text).entities(body.entities.clone());
+            self.telegram.bot.send_message(self.place.chat, &body.text).entities(body.entities.clone());
+        request.message_thread_id = self.place.topic;
         request.reply_parameters = reply_parameters(self.reply_to.as_deref());
         let outcome = match tokio::time::timeout(REQUEST_TIMEOUT, request).await {
             Ok(Ok(message)) => {
@@ -221,7 +218,7 @@ impl<'a> DraftMessage<'a> {
     }
 
     async fn edit(&mut self, message: MessageId, body: Formatted) -> ControlFlow<()> {
-        let request = edit_text(self.telegram, self.chat, message, &body);
+        let request = edit_text(self.telegram, self.place.chat, message, &body);
         let outcome = match tokio::time::timeout(REQUEST_TIMEOUT, request).await {
             Ok(Ok(())) => DeliveryOutcome::Delivered(Vec::new()),
             Ok(Err(error)) => self.outcome_of(&error),
