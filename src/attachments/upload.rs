@@ -89,6 +89,11 @@ impl Upload {
         self.size == 0
     }
 
+    /// The bytes that have arrived.
+    pub fn len(&self) -> u64 {
+        self.size
+    }
+
     /// Adds the next bytes. What is over the limit is counted and thrown away, so that the rest of a form can be read.
     pub async fn write(&mut self, bytes: Bytes) -> Result<(), AttachmentError> {
         self.size += bytes.len() as u64;

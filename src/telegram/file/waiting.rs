@@ -78,8 +78,14 @@ pub async fn cancel_waiting(
     conversation: &Conversation,
     user: &UserId,
 ) -> Result<bool, StoreError> {
-    let rows = telegram.store.waiting_updates(&conversation.id, &user.0).await?;
-    let ids: Vec<i64> = rows.iter().map(|row| row.inbox_id).collect();
-    telegram.store.close_updates(&ids).await?;
-    Ok(!rows.is_empty())
+    loop {
+        let rows = telegram.store.waiting_updates(&conversation.id, &user.0).await?;
+        let ids: Vec<i64> = rows.iter().map(|row| row.inbox_id).collect();
+        match telegram.store.close_updates(&ids).await {
+            Ok(()) => return Ok(!rows.is_empty()),
+            // Some were filed meanwhile, and their turn is cancelled instead.
+            Err(StoreError::AlreadyDone) => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
