@@ -171,7 +171,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
             features: config.telegram.features,
             routes,
         };
-        let bot = telegram::bot(&token, &config.telegram.api_url)?;
+        let bot = telegram::bot(&token, &config.telegram.api_url, config.telegram.features)?;
         let failures = tasks.failures().clone();
         tasks.run_once("telegram", async move {
             match telegram::connect(bot, parts).await {
@@ -431,6 +431,8 @@ async fn serve_telegram(ready: Connected, failures: TaskFailures) {
     tasks.keep_running("typing", move || connected.clone().show_typing());
     let connected = ready.clone();
     tasks.keep_running("drafts", move || connected.clone().show_drafts());
+    let connected = ready.clone();
+    tasks.keep_running("reactions", move || connected.clone().show_reactions());
     let connected = ready.clone();
     tasks.keep_running("file_batches", move || connected.clone().file_batches());
     tasks.keep_running("receive", move || ready.clone().receive());

@@ -179,6 +179,11 @@ impl Objects {
         Ok(())
     }
 
+    pub async fn size(&self, key: &str) -> Result<u64, ObjectError> {
+        self.check_folder().await?;
+        Ok(self.inner.head(&Path::from(key)).await?.size)
+    }
+
     pub async fn get_part(&self, key: &str, range: Range<u64>) -> Result<Bytes, ObjectError> {
         self.check_folder().await?;
         Ok(self.inner.get_range(&Path::from(key), range).await?)

@@ -95,6 +95,11 @@ impl Upload {
         self.size > self.max_bytes
     }
 
+    /// The bytes that have arrived.
+    pub fn len(&self) -> u64 {
+        self.size
+    }
+
     /// Adds the next bytes. What is over the limit is counted and thrown away, so that the rest of a form can be read.
     pub async fn write(&mut self, bytes: Bytes) -> Result<(), AttachmentError> {
         self.size += bytes.len() as u64;
@@ -206,6 +211,11 @@ impl StagedFile {
             created_at: Utc::now(),
             parents: Vec::new(),
         }
+    }
+
+    /// The row is added later, as with `store_file`: until then the blob is pending.
+    pub fn leave_pending(mut self) {
+        self.kept = true;
     }
 
     /// The row is committed: when it is deleted, its blob may go at once.

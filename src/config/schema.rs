@@ -71,6 +71,8 @@ pub(super) static ROOT: ValueShape = Section(&[
             ),
             ("drafts", Section(&[("after_ms", OptionalWhole(0, DAY_MS)), ("every_ms", Whole(100, DAY_MS))])),
             ("new_opens_topic", Flag),
+            ("local_server", Flag),
+            ("reactions", Flag),
         ]),
     ),
     ("database", Section(&[("url", Text(check_database_url))])),

@@ -226,6 +226,11 @@ verbs! {
         write charge_expired_reservations(now: DateTime<Utc>) -> u64;
         write charge_open_reservations() -> u64;
     }
+    reactions {
+        write add_reaction(reaction: &Reaction) -> bool;
+        read spare_reactions() -> Vec<Reaction>;
+        write delete_reaction(inbox_id: i64) -> ();
+    }
     drafts {
         write start_draft(turn: TurnId, send: &PlannedSend, reply_to: Option<&str>) -> Option<i64>;
         write mark_draft_sent(turn: TurnId, shown_id: &str) -> ();

@@ -57,6 +57,8 @@ pub mod members;
 pub mod outbox;
 #[path = "queries/people.rs"]
 pub mod people;
+#[path = "queries/reactions.rs"]
+pub mod reactions;
 #[path = "queries/replacement.rs"]
 pub mod replacement;
 #[path = "queries/rows.rs"]

@@ -56,6 +56,16 @@ pub struct WaitingGroup {
     pub more_may_come: bool,
 }
 
+/// A message that shows a reaction of the bot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reaction {
+    /// The update that brought the message.
+    pub inbox_id: i64,
+    pub conversation: Conversation,
+    /// The id of the message on the interface.
+    pub shown_id: String,
+}
+
 /// A batch to be stored in one transaction.
 #[derive(Debug, Clone)]
 pub struct Filing {

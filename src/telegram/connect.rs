@@ -1,7 +1,7 @@
 //! Connects to the Bot API: the HTTP client, and the first call, which tells who the bot is.
 
 use super::{BotIdentity, Connected, Parts, Telegram, error_text::describe};
-use crate::retry;
+use crate::{config::TelegramFeatures, retry};
 use backon::Retryable as _;
 use secrecy::{ExposeSecret as _, SecretString};
 use std::{sync::Arc, time::Duration};
@@ -18,6 +18,8 @@ use url::Url;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Long, because albums are large.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(180);
+/// A server of one's own takes files of up to 2 GB and answers once Telegram has them.
+const LOCAL_REQUEST_TIMEOUT: Duration = Duration::from_secs(3600);
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
@@ -33,10 +35,15 @@ pub enum ConnectError {
 
 /// A client for the Bot API. A redirect is an error: the token is part of the URL, and teloxide would take the body of a
 /// redirect for the file that it downloads.
-pub fn bot(token: &SecretString, api_url: &Url) -> Result<Bot, ConnectError> {
+pub fn bot(token: &SecretString, api_url: &Url, features: TelegramFeatures) -> Result<Bot, ConnectError> {
+    let timeout = if features.local_server { LOCAL_REQUEST_TIMEOUT } else { REQUEST_TIMEOUT };
+    bot_with(token, api_url, timeout)
+}
+
+fn bot_with(token: &SecretString, api_url: &Url, timeout: Duration) -> Result<Bot, ConnectError> {
     let client = telegram_http::Client::builder()
         .connect_timeout(CONNECT_TIMEOUT)
-        .timeout(REQUEST_TIMEOUT)
+        .timeout(timeout)
         .tcp_nodelay(true)
         .redirect(Policy::custom(|redirect| redirect.error("redirects are not followed")))
         .build()
@@ -54,7 +61,7 @@ async fn get_identity(bot: &CacheMe<Bot>) -> Result<BotIdentity, ConnectError> {
 
 /// Asks Telegram once whether it knows the token.
 pub async fn check_token(token: &SecretString, api_url: &Url) -> Result<BotIdentity, ConnectError> {
-    get_identity(&bot(token, api_url)?.cache_me()).await
+    get_identity(&bot_with(token, api_url, REQUEST_TIMEOUT)?.cache_me()).await
 }
 
 /// Connects. Retries for as long as Telegram is unreachable; fails only on a wrong token.

@@ -1,7 +1,17 @@
 //! Telegram's errors as text that may be logged and stored. The errors' own text may hold the URL, and the URL holds the
 //! bot's token.
 
-use teloxide::RequestError;
+use teloxide::{ApiError, RequestError};
+
+/// Whether the Bot API server does not know the method. teloxide takes that for a wrong token, which it would be if the other
+/// methods did not work.
+pub fn is_unknown_method(error: &RequestError) -> bool {
+    match error {
+        RequestError::Api(ApiError::InvalidToken) => true,
+        RequestError::Api(ApiError::Unknown(text)) => text.to_ascii_lowercase().contains("method not found"),
+        _ => false,
+    }
+}
 
 /// Describes the error without the URL.
 pub fn describe(error: &RequestError) -> String {

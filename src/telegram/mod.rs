@@ -10,7 +10,8 @@
 //! send      delivers the outbox, one send per chat at a time; retries; drafts of running turns
 //! ```
 //!
-//! `place` says in which chat and topic a conversation is, `messages` holds the bot's own sentences, `typing` shows "typing…", `connect` opens the connection. Nothing outside
+//! `place` says in which chat and topic a conversation is, `messages` holds the bot's own sentences, `typing` shows "typing…", `reactions` the 👀 of a
+//! message that has arrived, `connect` opens the connection. Nothing outside
 //! this module sees teloxide.
 
 mod batch;
@@ -23,6 +24,7 @@ mod messages;
 mod parse;
 mod place;
 mod plan;
+mod reactions;
 mod receive;
 mod route;
 mod send;
@@ -69,6 +71,7 @@ pub struct Telegram {
     batch_wake: Notify,
     pacer: Mutex<Pacer>,
     drafts: Drafts,
+    reactions: reactions::Reactions,
     /// Wakes the loop that delivers the outbox.
     send_wake: Notify,
     /// Set before the program stops: no new send starts.
@@ -110,6 +113,7 @@ impl Telegram {
             batch_wake: Notify::new(),
             pacer: Mutex::new(Pacer::new(parts.pacing)),
             drafts: Drafts::new(parts.drafts),
+            reactions: reactions::Reactions::default(),
             send_wake: Notify::new(),
             closing: CancellationToken::new(),
             send_permits: Semaphore::new(MAX_CONCURRENT_SENDS as usize),
@@ -160,6 +164,10 @@ impl Connected {
 
     pub async fn show_drafts(self) {
         send::run_drafts(self.telegram).await;
+    }
+
+    pub async fn show_reactions(self) {
+        reactions::run(self.telegram).await;
     }
 
     /// Tells Telegram which commands there are, once.

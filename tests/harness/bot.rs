@@ -38,6 +38,8 @@ impl Settings {
             // On a slow machine any turn may be long enough for a draft. Tests of drafts turn them on.
             ("PHOTOTHREAD_TELEGRAM__DRAFTS__AFTER_MS", "null".into()),
             ("PHOTOTHREAD_WEB__LISTEN", "null".into()),
+            // Reactions are calls that most tests do not expect. Their own tests turn them on.
+            ("PHOTOTHREAD_TELEGRAM__REACTIONS", "false".into()),
             // A request for a title would take an answer of the script.
             ("PHOTOTHREAD_HISTORY__TITLES", "message".into()),
         ];

@@ -36,6 +36,14 @@ pub fn run(state: &mut State, method: &str, params: &Params) -> Outcome {
         "editmessagetext" => edit_text(state, params),
         "deletemessage" => delete_message(state, params),
         "createforumtopic" => state.create_topic(params),
+        "setmessagereaction" => {
+            let (chat_id, _) = open_chat(state, params)?;
+            state.set_reaction(chat_id, params)
+        }
+        "sendmessagedraft" if state.streams_drafts => {
+            let (chat_id, _) = open_chat(state, params)?;
+            state.show_draft(chat_id, params)
+        }
         "getfile" => state.get_file(params),
         "answercallbackquery" => {
             let id = params.text("callback_query_id").unwrap_or_default();

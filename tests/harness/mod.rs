@@ -36,6 +36,7 @@ mod quotes;
 mod received;
 pub mod rules;
 mod server;
+mod signs;
 mod state;
 mod text;
 mod topics;

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
     fmt::Write,
+    path::PathBuf,
     sync::{Mutex, MutexGuard},
 };
 use tokio::sync::watch;
@@ -87,6 +88,10 @@ pub struct State {
     pub rules: Vec<Rule>,
     pub commands: HashMap<String, Value>,
     pub open_callbacks: HashSet<String>,
+    /// Where a local server keeps its files; none at Telegram's own.
+    pub local_folder: Option<PathBuf>,
+    /// Whether the server has sendMessageDraft.
+    pub streams_drafts: bool,
     last_update: Option<i64>,
     last_number: u64,
 }
@@ -114,6 +119,11 @@ pub struct Chat {
     /// The supergroup that this group became.
     pub migrated_to: Option<i64>,
     pub bot_is_admin: bool,
+    /// The reactions of the bot, by message.
+    pub reactions: BTreeMap<i32, String>,
+    pub reactions_seen: Vec<i32>,
+    pub forbids_reactions: bool,
+    pub drafts: Vec<(Option<i32>, i64, String)>,
 }
 
 impl Chat {
@@ -135,6 +145,10 @@ impl Chat {
             closed: None,
             migrated_to: None,
             bot_is_admin: false,
+            reactions: BTreeMap::new(),
+            reactions_seen: Vec::new(),
+            forbids_reactions: false,
+            drafts: Vec::new(),
         }
     }
 

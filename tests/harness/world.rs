@@ -9,10 +9,10 @@ use super::{
     state::{BOT_ID, BOT_NAME, Shared, State},
 };
 use serde_json::Value;
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 pub struct World {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     server: Server,
 }
 
@@ -35,6 +35,11 @@ impl World {
     /// The bot's name for `@mentions`, without the `@`.
     pub fn bot_name(&self) -> &'static str {
         BOT_NAME
+    }
+
+    /// Serves as a Bot API server that was started with `--local`: files of any size, in this folder.
+    pub fn serves_locally(&self, folder: &Path) {
+        self.shared.change(|state| state.local_folder = Some(folder.to_owned()));
     }
 
     pub fn private_chat(&self, user: User) -> Person {
@@ -141,10 +146,13 @@ impl World {
         self.shared.look().calls.clone()
     }
 
-    /// Calls that were answered with an error, such as a limit the bot broke.
+    /// Calls that were answered with an error, such as a limit the bot broke. A server without drafts is no limit.
     pub fn refused_calls(&self) -> Vec<Call> {
         let refused = |call: &&Call| {
-            call.answer.as_ref().is_some_and(|(status, _)| ![200, api::HUNG_UP].contains(status))
+            let is_missing = call.method == "sendMessageDraft"
+                && call.answer.as_ref().is_some_and(|(status, _)| *status == 404);
+            !is_missing
+                && call.answer.as_ref().is_some_and(|(status, _)| ![200, api::HUNG_UP].contains(status))
         };
         self.shared.look().calls.iter().filter(refused).cloned().collect()
     }

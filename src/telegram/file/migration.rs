@@ -1,7 +1,6 @@
 //! Groups that became supergroups. Telegram gives them another chat id and numbers their messages anew; their history
 //! moves along. It reports that with a service message in either chat, and with an error on a send to the old one.
 
-use super::waiting::WaitingMessage;
 use crate::{
     domain::Conversation,
     store::StoreError,
@@ -34,8 +33,8 @@ pub async fn migrate(telegram: &Telegram, from: ChatId, to: ChatId) -> Result<()
 }
 
 /// A message that waited while its chat moved has an id of the old chat.
-pub fn adopt(conversation: &Conversation, waiting: &mut WaitingMessage) {
-    let ReceivedMessage { conversation: received_in, message_id, reply, .. } = &mut waiting.message;
+pub fn adopt(conversation: &Conversation, message: &mut ReceivedMessage) {
+    let ReceivedMessage { conversation: received_in, message_id, reply, .. } = message;
     if received_in.chat_id() == conversation.chat_id() {
         return;
     }

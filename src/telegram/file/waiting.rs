@@ -51,9 +51,10 @@ pub async fn read_waiting(
             Ok(kind) if membership::is_departure(&kind) => batch.departures.push(inbox_id),
             Ok(UpdateKind::Message(message)) => {
                 let message = parse::parse_message(&message, &telegram.identity, &telegram.routes);
-                let mut waiting = message.map(|message| WaitingMessage { inbox_id, message });
-                waiting.iter_mut().for_each(|waiting| migration::adopt(conversation, waiting));
-                batch.messages.extend(waiting);
+                batch.messages.extend(message.map(|mut message| {
+                    migration::adopt(conversation, &mut message);
+                    WaitingMessage { inbox_id, message }
+                }));
             }
             Ok(UpdateKind::EditedMessage(edited)) => {
                 let id = edited.id.0.to_string();
@@ -78,8 +79,14 @@ pub async fn cancel_waiting(
     conversation: &Conversation,
     user: &UserId,
 ) -> Result<bool, StoreError> {
-    let rows = telegram.store.waiting_updates(&conversation.id, &user.0).await?;
-    let ids: Vec<i64> = rows.iter().map(|row| row.inbox_id).collect();
-    telegram.store.close_updates(&ids).await?;
-    Ok(!rows.is_empty())
+    loop {
+        let rows = telegram.store.waiting_updates(&conversation.id, &user.0).await?;
+        let ids: Vec<i64> = rows.iter().map(|row| row.inbox_id).collect();
+        match telegram.store.close_updates(&ids).await {
+            Ok(()) => return Ok(!rows.is_empty()),
+            // Some were filed meanwhile, and their turn is cancelled instead.
+            Err(StoreError::AlreadyDone) => {}
+            Err(error) => return Err(error),
+        }
+    }
 }

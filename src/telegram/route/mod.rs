@@ -153,10 +153,10 @@ mod tests {
                 overall_per_second: 1.0,
             },
             drafts: DraftSettings { after_ms: None, every_ms: 1 },
-            features: TelegramFeatures { new_opens_topic: false },
+            features: TelegramFeatures { new_opens_topic: false, local_server: false, reactions: false },
         };
         let api_url = "http://127.0.0.1:9".parse().unwrap();
-        let bot = crate::telegram::bot(&"1:token".to_owned().into(), &api_url).unwrap();
+        let bot = crate::telegram::bot(&"1:token".to_owned().into(), &api_url, parts.features).unwrap();
         Telegram::new(bot, BotIdentity { user_id: 1, username: "bot".into() }, parts)
     }
 

@@ -23,6 +23,8 @@ use tracing::error;
 
 /// The wait after an error of the store or the object store.
 const PREPARE_RETRY_WAIT: Duration = Duration::from_secs(5);
+/// A larger file is not loaded into memory to be sent.
+const MAX_LOADED_BYTES: u64 = 16 << 20;
 
 /// Delivers the row and records its outcome. Stops when the program is about to stop.
 pub async fn deliver(telegram: &Telegram, row: &OutboxRow) -> ControlFlow<()> {
@@ -57,6 +59,9 @@ pub async fn deliver(telegram: &Telegram, row: &OutboxRow) -> ControlFlow<()> {
     if !claim(telegram, row.outbox_id).await {
         return ControlFlow::Continue(());
     }
+    if let Some(turn) = row.turn_id {
+        drafts::wait_for_draft(telegram, turn).await;
+    }
     let outcome = match drafts::draft_to_edit(telegram, row, &request).await {
         Some(draft) => drafts::turn_into_answer(telegram, &draft, row, &request).await,
         None => send(telegram, row, &request, prepared).await,
@@ -81,16 +86,24 @@ async fn prepare(
         };
     }
     for file in request.files() {
-        let bytes = telegram.attachments.stored_bytes(&file.object_key).await;
-        let bytes = bytes.map_err(|error| match error {
+        let input = input_file(telegram, &file.object_key).await.map_err(|error| match error {
             AttachmentError::Objects(ObjectError::Missing) => {
                 DeliveryOutcome::Refused("its file is gone".into())
             }
             other => retry_later(&other),
         })?;
-        prepared.files.push(InputFile::memory(bytes).file_name(file.filename.clone()));
+        prepared.files.push(input.file_name(file.filename.clone()));
     }
     Ok(prepared)
+}
+
+/// A small file is loaded before the row is claimed. A large one is read while it is sent.
+async fn input_file(telegram: &Telegram, object_key: &str) -> Result<InputFile, AttachmentError> {
+    let (size, reader) = telegram.attachments.stored_reader(object_key).await?;
+    match size > MAX_LOADED_BYTES {
+        true => Ok(InputFile::read(reader)),
+        false => Ok(InputFile::memory(telegram.attachments.stored_bytes(object_key).await?)),
+    }
 }
 
 fn retry_later(error: &impl ToString) -> DeliveryOutcome {

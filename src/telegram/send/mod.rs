@@ -48,6 +48,7 @@ mod retry;
 
 pub use drafts::{Drafts, run as run_drafts};
 pub use pacing::Pacer;
+pub use retry::hold_chat;
 
 use super::{Telegram, in_flight::InFlight};
 use crate::{

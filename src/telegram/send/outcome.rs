@@ -89,6 +89,7 @@ pub async fn record(telegram: &Telegram, row: &OutboxRow, request: SendRequest, 
     if row.turn_id.is_some() {
         telegram.drafts.wake();
     }
+    telegram.reactions.wake();
 }
 
 /// The row is certainly not delivered and never will be.

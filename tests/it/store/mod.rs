@@ -15,6 +15,7 @@ mod outage;
 mod outbox;
 mod people;
 mod query_plans;
+mod reactions;
 mod replacement;
 mod replies;
 mod round_trips;

@@ -6,14 +6,13 @@ mod request;
 use super::{replies::find_target, waiting::WaitingMessage};
 use crate::{
     access::Scope,
-    attachments::{AttachmentError, NewFile},
+    attachments::AttachmentError,
     domain::Attachment,
     retry,
     store::StoreError,
     telegram::{Telegram, messages, parse::TelegramFile},
 };
 use backon::Retryable as _;
-use bytes::Bytes;
 use futures::{StreamExt as _, stream};
 use request::DownloadError;
 use std::{collections::HashMap, time::Duration};
@@ -75,7 +74,7 @@ async fn download(
     ahead: u64,
 ) -> Result<Download, StoreError> {
     let bytes = file.bytes.unwrap_or_default();
-    if bytes > request::MAX_DOWNLOAD_BYTES {
+    if bytes > request::MAX_DOWNLOAD_BYTES && !telegram.features.local_server {
         return Ok(Err(messages::too_big_for_telegram(file)));
     }
     match telegram.attachments.check_limits(scope, &file.name(), bytes, ahead).await {
@@ -86,9 +85,25 @@ async fn download(
     let max_bytes = telegram.attachments.limits().max_file_bytes;
     // Downloads share the room of uploads. The update is safe in the inbox, so this one waits until there is some.
     let mut room = telegram.attachments.upload_budget().start(scope.user());
-    while matches!(room.grow(bytes.min(max_bytes)).await, Err(AttachmentError::TooManyUploads)) {}
-    match request::download(&telegram.bot, &file.file_id, max_bytes).await {
-        Ok(bytes) => store(telegram, scope, file, bytes).await,
+    let most = file.bytes.unwrap_or(request::MAX_DOWNLOAD_BYTES).min(max_bytes);
+    while matches!(room.grow(most).await, Err(AttachmentError::TooManyUploads)) {}
+    // The object store may be away for long: the update is safe in the inbox, so the file is fetched again until it is kept.
+    let kept = (|| fetch(telegram, scope, file, max_bytes))
+        .retry(retry::forever(FIRST_STORE_WAIT, MAX_STORE_WAIT))
+        .when(|error| matches!(error, DownloadError::NotKept(AttachmentError::Objects(_))))
+        .notify(|error, wait| {
+            if let DownloadError::NotKept(error) = error {
+                warn!(
+                    error = error.log_text(),
+                    op = "store_file",
+                    "object store error; retrying in {wait:?}"
+                );
+            }
+        });
+    match kept.await {
+        Ok(attachment) => Ok(Ok(attachment)),
+        Err(DownloadError::NotKept(AttachmentError::Store(error))) => Err(error),
+        Err(DownloadError::NotKept(reason)) => Ok(Err(messages::not_kept(file, &reason.to_string()))),
         Err(DownloadError::TooBig) => Ok(Err(messages::too_big_for_telegram(file))),
         Err(error) => {
             warn!(%error, op = "download", kind = file.kind, "download failed; telling the person");
@@ -97,26 +112,20 @@ async fn download(
     }
 }
 
-/// Stores the file. Retries for as long as the object store is unavailable: the update is safe in the inbox.
-async fn store(
+/// Downloads the file and stores it. It goes to disk as it comes, not through memory.
+async fn fetch(
     telegram: &Telegram,
     scope: &Scope,
     file: &TelegramFile,
-    bytes: Bytes,
-) -> Result<Download, StoreError> {
-    let keep = || {
-        let new = NewFile::from_person(bytes.clone(), file.filename.clone());
-        telegram.attachments.store_file(scope, new)
+    max_bytes: u64,
+) -> Result<Attachment, DownloadError> {
+    let upload = request::download(telegram, &file.file_id, max_bytes).await?;
+    let store = async {
+        let staged = telegram.attachments.stage(upload, file.filename.as_deref()).await?;
+        let attachment = staged.attach(scope).await?;
+        // The row is added with its message.
+        staged.leave_pending();
+        Ok(attachment)
     };
-    let kept = keep
-        .retry(retry::forever(FIRST_STORE_WAIT, MAX_STORE_WAIT))
-        .when(|error| matches!(error, AttachmentError::Objects(_)))
-        .notify(|error, wait| {
-            warn!(error = error.log_text(), op = "store_file", "object store error; retrying in {wait:?}")
-        });
-    match kept.await {
-        Ok(attachment) => Ok(Ok(attachment)),
-        Err(AttachmentError::Store(error)) => Err(error),
-        Err(reason) => Ok(Err(messages::not_kept(file, &reason.to_string()))),
-    }
+    store.await.map_err(DownloadError::NotKept)
 }

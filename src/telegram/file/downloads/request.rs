@@ -1,17 +1,24 @@
-//! Downloads one file from Telegram into memory.
+//! Downloads one file from Telegram, or copies it from the disk of a Bot API server of one's own.
 
-use crate::retry;
+use crate::{
+    attachments::{AttachmentError, Upload},
+    retry,
+    telegram::Telegram,
+};
 use backon::Retryable as _;
-use bytes::{Bytes, BytesMut};
 use futures::StreamExt as _;
 use std::time::Duration;
-use teloxide::{ApiError, Bot, RequestError, net::Download as _, requests::Requester as _, types::FileId};
+use teloxide::{ApiError, RequestError, net::Download as _, requests::Requester as _, types::FileId};
+use tokio::io::AsyncReadExt as _;
+use tracing::warn;
 
-/// The Bot API serves no larger file.
+/// The Bot API serves no larger file, unless the server is one's own.
 pub const MAX_DOWNLOAD_BYTES: u64 = 20 * 1024 * 1024;
 
 const MAX_ATTEMPTS: usize = 4;
 const FIRST_WAIT: Duration = Duration::from_millis(100);
+/// A file on disk is copied in parts of this size.
+const COPY_BYTES: usize = 256 << 10;
 
 #[derive(Debug, thiserror::Error)]
 pub enum DownloadError {
@@ -23,6 +30,9 @@ pub enum DownloadError {
     /// Every attempt failed.
     #[error("the connection broke")]
     Broken,
+    /// It cannot be kept here.
+    #[error("{0}")]
+    NotKept(AttachmentError),
 }
 
 /// Why one attempt failed, by what to do next.
@@ -33,8 +43,8 @@ enum AttemptError {
 }
 
 /// The whole file, if it has at most `max_bytes`. Retries a few times.
-pub async fn download(bot: &Bot, file_id: &str, max_bytes: u64) -> Result<Bytes, DownloadError> {
-    let downloaded = (|| try_download(bot, file_id, max_bytes))
+pub async fn download(telegram: &Telegram, file_id: &str, max_bytes: u64) -> Result<Upload, DownloadError> {
+    let downloaded = (|| try_download(telegram, file_id, max_bytes))
         .retry(retry::limited(FIRST_WAIT, 3.0, MAX_ATTEMPTS))
         .when(|error| matches!(error, AttemptError::Retry(_)))
         .adjust(|error, wait| match error {
@@ -48,8 +58,9 @@ pub async fn download(bot: &Bot, file_id: &str, max_bytes: u64) -> Result<Bytes,
     })
 }
 
-async fn try_download(bot: &Bot, file_id: &str, max_bytes: u64) -> Result<Bytes, AttemptError> {
-    let file = bot.get_file(FileId(file_id.to_owned())).await.map_err(|error| match error {
+async fn try_download(telegram: &Telegram, file_id: &str, max_bytes: u64) -> Result<Upload, AttemptError> {
+    let found = telegram.bot.get_file(FileId(file_id.to_owned())).await;
+    let file = found.map_err(|error| match error {
         RequestError::RetryAfter(wait) => AttemptError::Retry(Some(wait.duration())),
         RequestError::Api(ApiError::Unknown(text)) if text.contains("too big") => {
             AttemptError::Final(DownloadError::TooBig)
@@ -57,18 +68,52 @@ async fn try_download(bot: &Bot, file_id: &str, max_bytes: u64) -> Result<Bytes,
         RequestError::Api(error) => AttemptError::Final(DownloadError::Gone(error.to_string())),
         _ => AttemptError::Retry(None),
     })?;
-    let mut stream = bot.download_file_stream(&file.path);
-    let mut bytes = BytesMut::new();
-    while let Some(chunk) = stream.next().await {
-        let chunk = chunk.map_err(|_| AttemptError::Retry(None))?;
-        if (bytes.len() + chunk.len()) as u64 > max_bytes {
-            return Err(AttemptError::Final(DownloadError::TooBig));
+    // The caller holds the room of the whole file already.
+    let mut received = Received { upload: telegram.attachments.start_unpacking(max_bytes), max_bytes };
+    // A server that was started with --local gives the path on its disk.
+    match file.path.starts_with('/') && telegram.features.local_server {
+        true => received.copy(&file.path).await?,
+        false => {
+            let mut stream = telegram.bot.download_file_stream(&file.path);
+            while let Some(chunk) = stream.next().await {
+                received.write(chunk.map_err(|_| AttemptError::Retry(None))?).await?;
+            }
         }
-        bytes.extend_from_slice(&chunk);
     }
     // teloxide sets the maximum where the size is missing.
-    if u64::from(file.meta.size) > bytes.len() as u64 && file.meta.size != u32::MAX {
+    if u64::from(file.meta.size) > received.upload.len() && file.meta.size != u32::MAX {
         return Err(AttemptError::Retry(None));
     }
-    Ok(bytes.freeze())
+    Ok(received.upload)
+}
+
+struct Received {
+    upload: Upload,
+    max_bytes: u64,
+}
+
+impl Received {
+    async fn write(&mut self, bytes: bytes::Bytes) -> Result<(), AttemptError> {
+        if self.upload.len() + bytes.len() as u64 > self.max_bytes {
+            return Err(AttemptError::Final(DownloadError::TooBig));
+        }
+        let written = self.upload.write(bytes).await;
+        written.map_err(|error| AttemptError::Final(DownloadError::NotKept(error)))
+    }
+
+    async fn copy(&mut self, path: &str) -> Result<(), AttemptError> {
+        let unreadable = |error: std::io::Error| {
+            // The path holds the token of the bot, so it is not logged.
+            warn!(error = %error.kind(), op = "download", "a file of the Bot API server cannot be read; is its folder here?");
+            AttemptError::Final(DownloadError::Gone("the server's file cannot be read".into()))
+        };
+        let mut file = tokio::fs::File::open(path).await.map_err(unreadable)?;
+        loop {
+            let mut part = bytes::BytesMut::with_capacity(COPY_BYTES);
+            if file.read_buf(&mut part).await.map_err(unreadable)? == 0 {
+                return Ok(());
+            }
+            self.write(part.freeze()).await?;
+        }
+    }
 }

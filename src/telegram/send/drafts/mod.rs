@@ -1,11 +1,15 @@
 //! Drafts: while a turn runs, one message shows its text so far and the tool that is running, and is edited as that
 //! changes. A draft never delays a send. In the end it becomes the answer (`finish`) or is deleted (`remove`).
 //!
+//! In private chats the text is shown as a native draft where the server has those (`native`): it is no message, so the answer
+//! is a send like any other.
+//!
 //! At most one task writes to a draft at a time (`TurnLocks`), so a late edit cannot overwrite the answer.
 
 mod body;
 mod edit;
 mod finish;
+mod native;
 mod remove;
 mod show;
 
@@ -24,11 +28,17 @@ pub struct Drafts {
     settings: DraftSettings,
     locks: TurnLocks,
     wake: Notify,
+    native: native::NativeDrafts,
 }
 
 impl Drafts {
     pub fn new(settings: DraftSettings) -> Self {
-        Self { settings, locks: TurnLocks::default(), wake: Notify::new() }
+        Self {
+            settings,
+            locks: TurnLocks::default(),
+            wake: Notify::new(),
+            native: native::NativeDrafts::default(),
+        }
     }
 
     /// A turn or one of its sends has ended, so a draft may have to be removed.
@@ -50,6 +60,12 @@ impl TurnLocks {
         };
         lock.lock_owned().await
     }
+}
+
+/// Waits for a draft of this turn that is on its way: a native draft must not reach the chat after the answer. No other
+/// starts, because the turn has ended.
+pub async fn wait_for_draft(telegram: &Telegram, turn: TurnId) {
+    drop(telegram.drafts.locks.lock(turn).await);
 }
 
 /// Shows running turns and removes the drafts that are left over, until dropped.

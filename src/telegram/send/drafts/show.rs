@@ -3,6 +3,7 @@
 use super::{
     body, drop_draft,
     edit::{edit_text, message_id},
+    native,
 };
 use crate::{
     agent::{Progress, TurnEvent},
@@ -77,11 +78,11 @@ async fn show_turn(telegram: Arc<Telegram>, turn: TurnId, conversation: Conversa
                     return;
                 }
             }
-            None => {
-                if progress.changed().await.is_err() {
-                    return;
-                }
-            }
+            None => match tokio::time::timeout(native::REFRESH_INTERVAL, progress.changed()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => return,
+                Err(_) => draft.refresh(),
+            },
         }
     }
 }
@@ -92,6 +93,15 @@ async fn ends_within(progress: &mut watch::Receiver<Progress>, time: Duration) -
     tokio::time::timeout(time, ended).await.is_ok()
 }
 
+/// How a turn is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DraftKind {
+    /// A message that is edited.
+    Message,
+    /// Not a message: Telegram shows it for a while.
+    Native,
+}
+
 /// The draft of one turn. `Break` means that no more of this turn is shown.
 struct DraftMessage<'a> {
     telegram: &'a Telegram,
@@ -100,8 +110,9 @@ struct DraftMessage<'a> {
     place: Place,
     message: Option<MessageId>,
     reply_to: Option<String>,
-    /// What the message shows.
+    /// What the message, or the native draft, shows.
     shown: Option<Formatted>,
+    kind: DraftKind,
     /// The last text of the turn, shown until the next step has text.
     text: String,
 }
@@ -117,7 +128,9 @@ impl<'a> DraftMessage<'a> {
         };
         let reply_to = context::message_to_answer(&telegram.store.inputs_of_turn(turn).await.ok()?);
         let text = String::new();
-        Some(Self { telegram, turn, conversation, place, message, reply_to, shown: None, text })
+        let is_native = message.is_none() && telegram.drafts.native.may_work(place);
+        let kind = if is_native { DraftKind::Native } else { DraftKind::Message };
+        Some(Self { telegram, turn, conversation, place, message, reply_to, shown: None, kind, text })
     }
 
     /// The time between two edits. Telegram limits edits in groups more strictly.
@@ -126,10 +139,18 @@ impl<'a> DraftMessage<'a> {
         if pacing::is_group(self.conversation.chat_id()) { interval * 2 } else { interval }
     }
 
+    /// A native draft is about to disappear: shows it again.
+    fn refresh(&mut self) {
+        if self.kind == DraftKind::Native {
+            self.shown = None;
+        }
+    }
+
     /// What the draft should show now. `None` if it shows that already or there is nothing to show.
     fn next_body(&mut self, now: &Progress) -> Option<Formatted> {
         let has_text = !now.text.trim().is_empty();
-        let thinking = (!has_text && self.message.is_some()).then(messages::thinking);
+        let thinking =
+            (!has_text && (self.message.is_some() || self.shown.is_some())).then(messages::thinking);
         if has_text {
             self.text.clone_from(&now.text);
         }
@@ -151,10 +172,34 @@ impl<'a> DraftMessage<'a> {
         if !self.telegram.pacer().try_book(self.conversation.chat_id(), Instant::now()) {
             return ControlFlow::Continue(());
         }
+        if self.kind == DraftKind::Native {
+            let shown = self.send_native(&body).await;
+            // A server or a chat without native drafts gets a message at once.
+            if self.kind == DraftKind::Native {
+                return shown;
+            }
+        }
         match self.message {
             Some(message) => self.edit(message, body).await,
             None => self.send(body).await,
         }
+    }
+
+    async fn send_native(&mut self, body: &Formatted) -> ControlFlow<()> {
+        let request = native::send_draft(self.telegram, self.place, self.turn, body);
+        match tokio::time::timeout(REQUEST_TIMEOUT, request).await {
+            Ok(Ok(())) => self.shown = Some(body.clone()),
+            Ok(Err(error)) => {
+                let is_unknown = self.telegram.drafts.native.remember(&error);
+                match self.outcome_of(&error) {
+                    DeliveryOutcome::Undeliverable(_) if !is_unknown => return ControlFlow::Break(()),
+                    DeliveryOutcome::Refused(_) => self.kind = DraftKind::Message,
+                    _ => {}
+                }
+            }
+            Err(_) => {}
+        }
+        ControlFlow::Continue(())
     }
 
     async fn send(&mut self, body: Formatted) -> ControlFlow<()> {
