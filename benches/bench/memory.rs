@@ -100,7 +100,7 @@ impl Site {
             let history = self.client.get(format!("{}/sessions/{session}/history", self.url)).send().await?;
             let history = history.error_for_status()?.text().await?;
             if history.contains("\"assistant\"") {
-                let files = history.matches("[Attachment ID").count();
+                let files = history.matches("\"attachmentId\"").count();
                 ensure!(files > 1, "no edit came of {words:?}: {history}");
                 return Ok(());
             }

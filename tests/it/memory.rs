@@ -107,3 +107,38 @@ async fn readers_that_do_not_read_a_large_history_hold_little_of_it() {
     let rest = readers.pop().unwrap().text().await.unwrap();
     assert!(rest.ends_with('}') && rest.len() > 15_000_000, "the rest comes when it is read");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn memory_goes_back_after_edits() {
+    let program = Measured::start().await;
+    let photo = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/images/photo_arrow.heic")).unwrap();
+    for words in
+        ["highlight the middle in red", "rotate by 12 degrees", "make it half the size", "convert to png"]
+    {
+        let session = program.begin().await;
+        let file = crate::api::part("photo.heic", photo.clone());
+        let form = Form::new().text("content", words).part("files", file);
+        let sent = program.client.post(program.at(&format!("/sessions/{session}/messages"))).multipart(form);
+        assert_eq!(sent.send().await.unwrap().status(), StatusCode::ACCEPTED);
+        let history = program.at(&format!("/sessions/{session}/history"));
+        let answered = async {
+            loop {
+                let text = program.client.get(&history).send().await.unwrap().text().await.unwrap();
+                if text.contains("\"assistant\"") {
+                    assert!(text.matches("\"attachmentId\"").count() > 1, "{text}");
+                    return;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(WAIT_TIMEOUT, answered).await.expect("an answer");
+    }
+    // A photo of twelve megapixels takes more than 200 MB while it is edited. Pages of the program itself do not count.
+    let settled = async {
+        while program.memory("RssAnon") > 64 * MEBI {
+            tokio::task::yield_now().await;
+        }
+    };
+    let settled = tokio::time::timeout(WAIT_TIMEOUT, settled).await;
+    assert!(settled.is_ok(), "{} MiB stay", program.memory("RssAnon") / MEBI);
+}
