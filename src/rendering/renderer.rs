@@ -4,7 +4,7 @@
 //! rendered from it when they are asked for.
 
 use super::{
-    PixelEdit, RenderError, RenderPool, TurnPixels, ViewImage,
+    PixelEdit, RenderError, RenderPool, TurnPixels, ViewImage, Vision,
     chain::{ChainSource, EditChain, Rendered},
     pixel_cache::PixelCache,
     view_cache::ViewCache,
@@ -22,7 +22,7 @@ use std::sync::Arc;
 const MAX_RECIPE_DEPTH: usize = 500;
 
 /// Turns a recipe into its edit. The tools know the edits, and rendering must not know the tools: `app` passes it in.
-pub type ReadRecipe = fn(&Recipe) -> Result<Arc<PixelEdit>, RenderError>;
+pub type ReadRecipe = fn(&Recipe, &Vision) -> Result<Arc<PixelEdit>, RenderError>;
 
 /// Cheap to clone; all clones share pool and caches.
 #[derive(Clone)]
@@ -33,12 +33,19 @@ pub struct Renderer {
     pixels: PixelCache,
     views: ViewCache,
     read_recipe: ReadRecipe,
+    pub vision: Vision,
 }
 
 impl Renderer {
     pub fn new(store: Store, attachments: Attachments, pool: RenderPool, read_recipe: ReadRecipe) -> Self {
         let pixels = PixelCache::new(pool.pixel_cache_bytes());
-        Self { store, attachments, pool, pixels, views: ViewCache::default(), read_recipe }
+        let (views, vision) = (ViewCache::default(), Vision::off());
+        Self { store, attachments, pool, pixels, views, read_recipe, vision }
+    }
+
+    /// The same renderer with on-device models.
+    pub fn with_vision(self, vision: Vision) -> Self {
+        Self { vision, ..self }
     }
 
     /// A pixel cache for the pictures of one turn.
@@ -132,7 +139,7 @@ impl Renderer {
             let (Some(recipe), Some(parent)) = (current.recipe(), current.parents.first()) else {
                 return Err(deleted());
             };
-            edits.push((self.read_recipe)(recipe)?);
+            edits.push((self.read_recipe)(recipe, &self.vision)?);
             let parent = self.store.attachment(&file.conversation, *parent).await?;
             current = parent.ok_or_else(deleted)?;
             if edits.len() > MAX_RECIPE_DEPTH {

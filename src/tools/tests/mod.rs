@@ -16,6 +16,7 @@ mod look_at_image;
 mod read_text;
 mod redact;
 mod registry;
+mod vision;
 mod waiting;
 mod watermark;
 

@@ -9,4 +9,5 @@ mod heavy_work;
 mod media;
 mod photo_edits;
 mod replies;
+mod sights;
 mod unknown_fields;
