@@ -19,12 +19,14 @@ mod report;
 mod start;
 mod telegram;
 mod throughput;
+mod vision_models;
 mod web;
 
 use report::{Report, Section};
 
 /// In the order of the page. The build takes minutes and is measured only if named.
-const SECTIONS: [&str; 8] = ["start", "throughput", "latency", "stuck", "context", "web", "imaging", "build"];
+const SECTIONS: [&str; 9] =
+    ["start", "throughput", "latency", "stuck", "context", "web", "imaging", "vision", "build"];
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
@@ -32,6 +34,11 @@ fn main() -> anyhow::Result<()> {
         && mode == imaging::ONE_EDIT
     {
         return imaging::edit_once(edit, photo);
+    }
+    if let [mode, look] = &arguments[..]
+        && mode == vision_models::ONE_LOOK
+    {
+        return vision_models::look_once(look);
     }
     if let Some(unknown) = arguments.iter().find(|name| !SECTIONS.contains(&name.as_str())) {
         anyhow::bail!("there is no section {unknown}; there are {}", SECTIONS.join(", "));
@@ -59,6 +66,7 @@ async fn measure(name: &str) -> anyhow::Result<Section> {
         "context" => context::measure().await,
         "web" => web::measure().await,
         "imaging" => imaging::measure().await,
+        "vision" => vision_models::measure(),
         _ => build::measure(),
     }
 }
