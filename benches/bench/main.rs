@@ -20,13 +20,14 @@ mod report;
 mod start;
 mod telegram;
 mod throughput;
+mod vision_models;
 mod web;
 
 use report::{Report, Section};
 
 /// In the order of the page. The build takes minutes and is measured only if named.
-const SECTIONS: [&str; 9] =
-    ["start", "throughput", "latency", "stuck", "context", "web", "imaging", "memory", "build"];
+const SECTIONS: [&str; 10] =
+    ["start", "throughput", "latency", "stuck", "context", "web", "imaging", "vision", "memory", "build"];
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
@@ -34,6 +35,11 @@ fn main() -> anyhow::Result<()> {
         && mode == imaging::ONE_EDIT
     {
         return imaging::edit_once(edit, photo);
+    }
+    if let [mode, look] = &arguments[..]
+        && mode == vision_models::ONE_LOOK
+    {
+        return vision_models::look_once(look);
     }
     if let Some(unknown) = arguments.iter().find(|name| !SECTIONS.contains(&name.as_str())) {
         anyhow::bail!("there is no section {unknown}; there are {}", SECTIONS.join(", "));
@@ -61,7 +67,7 @@ async fn measure(name: &str) -> anyhow::Result<Section> {
         "context" => context::measure().await,
         "web" => web::measure().await,
         "imaging" => imaging::measure().await,
-        "memory" => memory::measure().await,
+    ["start", "throughput", "latency", "stuck", "context", "web", "imaging", "vision", "memory", "build"];
         _ => build::measure(),
     }
 }

@@ -1,6 +1,7 @@
 //! Wires the modules together, starts their tasks and stops them in order.
 
 mod supervisor;
+mod vision_models;
 
 pub use supervisor::TaskFailures;
 
@@ -17,7 +18,7 @@ use crate::{
     private_files,
     prompts::Prompts,
     providers::{Hosted, ImageGenerator, ModelSettings, Provider, http_client, offline::Offline},
-    rendering::{PoolLimits, RenderPool, Renderer},
+    rendering::{PoolLimits, RenderPool, Renderer, Vision},
     store::{Quota, Store},
     telegram::{self, Connected},
     tools::{GENERATIVE_TOOLS, Registry, read_recipe},
@@ -30,6 +31,7 @@ use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
 use supervisor::Supervisor;
 use tokio::sync::watch;
 use tracing::{error, info, warn};
+use vision_models::{drop_unused_models, open_vision};
 
 /// Longer than Telegram could deliver an update again.
 const INBOX_RETENTION: TimeDelta = TimeDelta::days(7);
@@ -85,7 +87,8 @@ pub async fn open_storage(config: &Config) -> anyhow::Result<(Store, Objects)> {
 pub async fn open_renderer(config: &Config) -> anyhow::Result<Renderer> {
     let (store, objects) = open_storage(config).await?;
     let attachments = attachments(config, &store, objects);
-    Ok(Renderer::new(store, attachments, render_pool(config)?, read_recipe))
+    let renderer = Renderer::new(store, attachments, render_pool(config)?, read_recipe);
+    Ok(renderer.with_vision(open_vision(config)?))
 }
 
 fn quota(config: &Config) -> Quota {
@@ -113,6 +116,7 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
     let turns = Arc::new(Turns::new(store.clone()));
     let pool = render_pool(&config)?;
     let renderer = Renderer::new(store.clone(), attachments.clone(), pool, read_recipe);
+    let renderer = renderer.with_vision(open_vision(&config)?);
     let budgets = budgets(&config, &store);
     let engine = Arc::new(engine(&config, prompts, &renderer, &turns, &budgets)?);
     let Some(default_agent) = engine.agents.first() else { bail!("no agent is configured") };
@@ -127,6 +131,8 @@ pub async fn start(config: Config, prompts: Prompts) -> anyhow::Result<Running> 
     tasks.keep_running("agent", move || agent::run(engine.clone()));
     let for_upkeep = renderer.clone();
     let retention_days = config.attachments.retention_days;
+    let vision = renderer.vision.clone();
+    tasks.keep_running("drop_unused_models", move || drop_unused_models(vision.clone()));
     tasks.keep_running("upkeep", move || upkeep(for_upkeep.clone(), retention_days));
     tasks.run_once("audit_files", audit_files(attachments.clone()));
 
@@ -282,7 +288,7 @@ fn engine(
     let media = Arc::new(ModelMedia(renderer.clone()));
     let mut agents = Vec::new();
     for agent in &config.agents {
-        let tools = tools(config, agent)?;
+        let tools = tools(config, agent, &renderer.vision)?;
         agents.push(Agent {
             name: agent.name.clone(),
             provider: provider(config, agent, &media)?,
@@ -388,10 +394,10 @@ fn provider(
 }
 
 /// The tools an agent may use. The generative ones are only included if an image generation service is configured.
-fn tools(config: &Config, agent: &config::AgentSettings) -> anyhow::Result<Registry> {
+fn tools(config: &Config, agent: &config::AgentSettings, vision: &Vision) -> anyhow::Result<Registry> {
     let generator = image_generator(config, agent)?;
     if let config::ToolChoice::Only(names) = &agent.tools {
-        let known = [Registry::new().names(), GENERATIVE_TOOLS.to_vec()].concat();
+        let known = [Registry::new().with_vision().names(), GENERATIVE_TOOLS.to_vec()].concat();
         if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
             bail!("agents.{}.tools: there is no tool {unknown}; there are {}", agent.name, known.join(", "));
         }
@@ -402,10 +408,13 @@ fn tools(config: &Config, agent: &config::AgentSettings) -> anyhow::Result<Regis
             warn!(op = "load_tools", "agents.{}.tools names {name}, but it goes without: {why}", agent.name);
         }
     }
-    let tools = match &generator {
-        Some(generator) => Registry::new().with_image_generator(generator),
-        None => Registry::new(),
-    };
+    let mut tools = Registry::new();
+    if vision.models().is_some() {
+        tools = tools.with_vision();
+    }
+    if let Some(generator) = &generator {
+        tools = tools.with_image_generator(generator);
+    }
     Ok(tools.only(|tool| agent.tools.includes(tool)))
 }
 

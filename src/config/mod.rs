@@ -41,6 +41,7 @@ pub struct Config {
     /// Prices by model name.
     pub prices: HashMap<String, PriceSettings>,
     pub images: ImageSettings,
+    pub vision: VisionSettings,
     pub limits: LimitSettings,
     /// From the environment only, never from a file.
     #[serde(skip)]
@@ -247,6 +248,13 @@ pub struct PriceSettings {
 pub struct ImageSettings {
     /// Font files and directories, searched after the bundled font.
     pub fonts: Vec<PathBuf>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct VisionSettings {
+    pub enabled: bool,
+    /// The directory of the weights. `None` takes those built into the program.
+    pub models: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]

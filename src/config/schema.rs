@@ -143,6 +143,7 @@ pub(super) static ROOT: ValueShape = Section(&[
     ),
     ("prices", Named(&PRICE, check_model_name)),
     ("images", Section(&[("fonts", Paths)])),
+    ("vision", Section(&[("enabled", Flag), ("models", OptionalText(check_not_empty))])),
     (
         "limits",
         Section(&[

@@ -105,7 +105,7 @@ fn an_unknown_key_is_reported_with_its_line() {
     assert_eq!(
         file_error("\nfrobnicate: 1\n"),
         "config.yaml line 2: unknown key frobnicate; allowed here: telegram, database, attachments, history, \
-         web, agents, providers, prices, images, limits"
+         web, agents, providers, prices, images, vision, limits"
     );
     let nested = file_error("agents:\n  helper:\n    provder: auto\n");
     assert_eq!(nested, "config.yaml line 3: unknown key agents.helper.provder; did you mean provider?");

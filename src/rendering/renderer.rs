@@ -4,7 +4,7 @@
 //! rendered from it when they are asked for.
 
 use super::{
-    RenderError, RenderPool, TurnPixels, ViewImage,
+    RenderError, RenderPool, TurnPixels, ViewImage, Vision,
     chain::{ChainPlan, EditChain, PlannedSource, RecipeEdit, Rendered},
     pixel_cache::PixelCache,
     view_cache::ViewCache,
@@ -25,7 +25,7 @@ const MAX_RECIPE_DEPTH: usize = 500;
 const LARGE_ESTIMATE: u64 = 64 << 20;
 
 /// Turns a recipe into its edit. The tools know the edits, and rendering must not know the tools: `app` passes it in.
-pub type ReadRecipe = fn(&Recipe) -> Result<RecipeEdit, RenderError>;
+pub type ReadRecipe = fn(&Recipe, &Vision) -> Result<RecipeEdit, RenderError>;
 
 /// Cheap to clone; all clones share pool and caches.
 #[derive(Clone)]
@@ -36,12 +36,19 @@ pub struct Renderer {
     pixels: PixelCache,
     views: ViewCache,
     read_recipe: ReadRecipe,
+    pub vision: Vision,
 }
 
 impl Renderer {
     pub fn new(store: Store, attachments: Attachments, pool: RenderPool, read_recipe: ReadRecipe) -> Self {
         let pixels = PixelCache::new(pool.pixel_cache_bytes());
-        Self { store, attachments, pool, pixels, views: ViewCache::default(), read_recipe }
+        let (views, vision) = (ViewCache::default(), Vision::off());
+        Self { store, attachments, pool, pixels, views, read_recipe, vision }
+    }
+
+    /// The same renderer with on-device models.
+    pub fn with_vision(self, vision: Vision) -> Self {
+        Self { vision, ..self }
     }
 
     /// A pixel cache for the pictures of one turn.
@@ -165,7 +172,7 @@ impl Renderer {
             let (Some(recipe), Some(parent)) = (current.recipe(), current.parents.first()) else {
                 return Err(deleted());
             };
-            steps.push((self.read_recipe(recipe)?, size_of(&current)));
+            steps.push(((self.read_recipe)(recipe, &self.vision)?, size_of(&current)));
             let parent = self.store.attachment(&file.conversation, *parent).await?;
             current = parent.ok_or_else(deleted)?;
             if steps.len() > MAX_RECIPE_DEPTH {
@@ -191,10 +198,6 @@ impl Renderer {
             edits.push(step.edit);
         }
         Ok(ChainPlan { source, edits, memory, footprint })
-    }
-
-    fn read_recipe(&self, recipe: &Recipe) -> Result<RecipeEdit, RenderError> {
-        (self.read_recipe)(recipe)
     }
 }
 

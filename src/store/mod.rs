@@ -25,8 +25,8 @@ pub use records::*;
 pub use spending::*;
 
 use crate::domain::{
-    Attachment, AttachmentId, Conversation, InterfaceType, Message, MessageId, NewMessage, PlannedSend,
-    ReservationId, Session, SessionId, TokenId, Turn, TurnId, UserId,
+    Attachment, AttachmentId, Conversation, Findings, InterfaceType, Message, MessageId, NewMessage,
+    PlannedSend, ReservationId, Session, SessionId, TokenId, Turn, TurnId, UserId,
 };
 use chrono::{DateTime, NaiveDate, Utc};
 use error::QueryError;
@@ -117,6 +117,11 @@ verbs! {
         read recent_attachments(conversation: &Conversation, since: DateTime<Utc>, limit: i64) -> Vec<Attachment>;
         read stored_bytes(conversation: &Conversation, user: &UserId) -> StoredBytes;
         read stored_objects(from: &str, to: &str) -> Vec<(AttachmentId, String)>;
+    }
+    findings {
+        read findings_of(id: AttachmentId) -> Vec<Findings>;
+        read findings_of_files(ids: &[AttachmentId]) -> Vec<Findings>;
+        write save_findings(findings: &Findings) -> ();
     }
     sessions {
         write start_session(conversation: &Conversation, user: &UserId) -> SessionId;

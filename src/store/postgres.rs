@@ -43,6 +43,8 @@ pub mod deletion;
 pub mod drafts;
 #[path = "queries/filing.rs"]
 pub mod filing;
+#[path = "queries/findings.rs"]
+pub mod findings;
 #[path = "queries/history.rs"]
 pub mod history;
 #[path = "queries/inbox.rs"]

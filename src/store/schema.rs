@@ -23,6 +23,7 @@ const SQLITE: Migrations = &[
     (8, "attachment_owner", include_str!("../../migrations/sqlite/0008_attachment_owner.sql")),
     (9, "empty_handled_updates", include_str!("../../migrations/sqlite/0009_empty_handled_updates.sql")),
     (10, "telegram", include_str!("../../migrations/sqlite/0010_telegram.sql")),
+    (11, "findings", include_str!("../../migrations/sqlite/0011_findings.sql")),
 ];
 const POSTGRES: Migrations = &[
     (1, "core", include_str!("../../migrations/postgres/0001_core.sql")),
@@ -35,6 +36,7 @@ const POSTGRES: Migrations = &[
     (8, "attachment_owner", include_str!("../../migrations/postgres/0008_attachment_owner.sql")),
     (9, "empty_handled_updates", include_str!("../../migrations/postgres/0009_empty_handled_updates.sql")),
     (10, "telegram", include_str!("../../migrations/postgres/0010_telegram.sql")),
+    (11, "findings", include_str!("../../migrations/postgres/0011_findings.sql")),
 ];
 
 pub(super) fn sqlite() -> Migrator {

@@ -8,7 +8,7 @@ use super::{
     generate_image::Generated,
     outcome::{Failure, gather},
     sources::find_all,
-    wording,
+    vision, wording,
 };
 use crate::{
     attachments::AttachmentError,
@@ -211,10 +211,11 @@ impl Tool for RepeatEdits {
             let edited = context.renderer.attachments.find(&context.scope, from).await?;
             let recipes = recipes_of(context, &edited).await?;
             let files = find_all(context, &ids).await?;
-            // The recipe holds the edits themselves: the picture that they come from may be deleted later.
-            let recipe = edits::sequence(&recipes);
-            let plan = edits::plan_sequence(&recipe)?;
-            let mut result = edits::execute(context, plan, recipe, files).await?;
+            let mut result = if vision::looks(&recipes) {
+                repeat_looking(context, &recipes, files).await?
+            } else {
+                repeat(context, &recipes, files).await?
+            };
             let names: Vec<_> = recipes.iter().map(|recipe| recipe.tool.as_str()).collect();
             let edits = wording::count(names.len(), "edit");
             result.text = format!("{}\nRepeated {edits}: {}.", result.text, names.join(", then "));
@@ -222,6 +223,60 @@ impl Tool for RepeatEdits {
         }
         .boxed()
     }
+}
+
+/// The recipe holds the edits themselves: the picture that they come from may be deleted later.
+async fn repeat(
+    context: &ToolContext,
+    recipes: &[Recipe],
+    files: Vec<Result<Attachment, Failure>>,
+) -> Result<ToolResult, ToolError> {
+    let recipe = edits::sequence(recipes);
+    let plan = edits::plan_sequence(&recipe, &context.renderer.vision)?;
+    edits::execute(context, plan, recipe, files).await
+}
+
+/// Repeats edits of things that were found: each picture has its own places.
+async fn repeat_looking(
+    context: &ToolContext,
+    recipes: &[Recipe],
+    files: Vec<Result<Attachment, Failure>>,
+) -> Result<ToolResult, ToolError> {
+    let mut outcomes = Vec::new();
+    let mut notes: Vec<String> = Vec::new();
+    for file in files {
+        let outcome = match file {
+            Ok(file) => repeat_on_one(context, recipes, file, &mut notes).await,
+            Err(unknown) => Err(unknown),
+        };
+        outcomes.push(outcome);
+    }
+    let mut result = gather("Edited", outcomes)?;
+    for note in notes {
+        result.text = format!("{}\n{note}", result.text);
+    }
+    Ok(result)
+}
+
+async fn repeat_on_one(
+    context: &ToolContext,
+    recipes: &[Recipe],
+    file: Attachment,
+    notes: &mut Vec<String>,
+) -> Result<Output, Failure> {
+    let repeated = async {
+        let recipes = vision::look_again(context, recipes, &file).await?;
+        repeat(context, &recipes, vec![Ok(file.clone())]).await
+    };
+    let result = repeated.await.map_err(|error| Failure::of(&file, &error))?;
+    let new_notes = result.text.lines().skip(1).filter(|note| !notes.iter().any(|known| known == note));
+    let new_notes: Vec<String> = new_notes.map(str::to_owned).collect();
+    notes.extend(new_notes);
+    result
+        .outputs
+        .into_iter()
+        .next()
+        .ok_or_else(|| Failure::with_reason(&file, "nothing was made".to_owned()))
 }
 
 /// The recipes of all edits of a picture since the person sent it, oldest first.

@@ -10,6 +10,7 @@ mod generate_image;
 mod image_info;
 pub mod look_at_image;
 mod missing_glyphs;
+mod on_device;
 mod outcome;
 mod plain_text;
 mod progress;
@@ -21,6 +22,7 @@ mod sources;
 mod tests;
 mod text_search;
 mod usage_log;
+mod vision;
 mod wording;
 
 pub use edits::read_recipe;

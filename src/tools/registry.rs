@@ -3,7 +3,7 @@
 
 use super::{
     Output, PaidRequest, Tool, ToolContext, ToolError, ToolResult, UsageLog, combine, edit_history, edits,
-    files, generate_image, image_info, look_at_image, progress, read_text, wording,
+    files, generate_image, image_info, look_at_image, progress, read_text, vision, wording,
 };
 use crate::{
     domain::ToolCall,
@@ -47,6 +47,13 @@ impl Registry {
         tools.extend(files::tools());
         tools.push(Box::new(read_text::ReadTextAttachment::default()));
         Self::of(tools)
+    }
+
+    /// Adds the tools that need the on-device models.
+    pub fn with_vision(mut self) -> Self {
+        self.tools.extend(vision::tools());
+        self.tools.extend(edits::seeing_tools());
+        self
     }
 
     /// Adds the tools that need an image generation service.

@@ -2,7 +2,7 @@
 
 use super::{
     ToolError,
-    arguments::{bad_argument, id_list},
+    arguments::{bad_argument, id_list, object},
 };
 use imaging::{Color, Region, RegionError};
 use serde::Deserialize;
@@ -20,6 +20,23 @@ pub(super) fn region_properties() -> Value {
         "right": side("Right edge; greater than left."),
         "bottom": side("Bottom edge; greater than top."),
     })
+}
+
+/// What an edit's regions are of, for "do the same to the others".
+pub(super) fn looked_for() -> Value {
+    let mut noted = object(
+        json!({
+            "what": {"type": "string", "description": "The argument what of find_in_image."},
+            "which": {"type": "string", "description": "left, right, top, bottom, middle, biggest, smallest or a number."},
+            "all": {"type": "boolean", "description": "All of that half, not only the nearest to that side."},
+        }),
+        &["what"],
+    );
+    noted["description"] =
+        "If find_in_image gave the regions: what it looked for. repeat_edits then looks anew in each \
+                            image."
+            .into();
+    noted
 }
 
 pub(super) fn color(default: &str) -> Value {

@@ -66,3 +66,23 @@ fn comments_use_plain_words() {
     }
     assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
+
+#[test]
+fn the_weights_of_the_models_have_the_listed_hashes() {
+    use sha2::{Digest as _, Sha256};
+    let folder = source::root().join("assets/models");
+    let sums = read("assets/models/SHA256SUMS");
+    let mut listed = BTreeSet::new();
+    for line in sums.lines() {
+        let (hash, name) = line.split_once("  ").unwrap();
+        let found = Sha256::digest(std::fs::read(folder.join(name)).unwrap());
+        let found: String = found.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(found, hash, "{name}");
+        listed.insert(name.to_owned());
+    }
+    let models = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    let models = models.map(|entry| entry.file_name().into_string().unwrap());
+    let models: BTreeSet<String> =
+        models.filter(|name| name.ends_with(".onnx") || name.ends_with("dict.txt")).collect();
+    assert_eq!(models, listed);
+}

@@ -65,6 +65,7 @@ const EVERYTHING: &[&str] = &["*"];
 /// row: only crates/imaging depends on them.
 const CRATES: &[(&str, &[&str])] = &[
     ("imaging", &["agent", "app", "attachments", "providers", "rendering", "tools"]),
+    ("vision", &["app", "providers", "rendering", "tools"]),
     ("teloxide", &["telegram"]),
     ("pulldown_cmark", &["telegram", "web"]),
     ("sqlx", &["store"]),

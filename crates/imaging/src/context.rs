@@ -23,6 +23,11 @@ impl EditContext {
         Self { fonts, ..self }
     }
 
+    /// The flag that stops the operations of this context.
+    pub fn stop_flag(&self) -> &StopFlag {
+        &self.stop
+    }
+
     /// Fails with [`ImagingError::Stopped`] once the flag is set. Cheap enough to call for every row of pixels.
     pub fn check_stopped(&self) -> Result<(), ImagingError> {
         if self.stop.is_stopped() { Err(ImagingError::Stopped) } else { Ok(()) }

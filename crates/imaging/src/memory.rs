@@ -46,6 +46,8 @@ pub enum EditCost {
     Convert { to: ConversionFormat, lossless: bool },
     /// Measures a picture and makes none.
     Measure,
+    /// Runs an on-device model, which takes so many bytes beside the picture and its copies.
+    Model { bytes: u64 },
 }
 
 impl Footprint {
@@ -140,6 +142,10 @@ impl Footprint {
                     ConversionFormat::Gif => 10,
                 };
                 return self.file_bytes + self.pixels * (self.bytes_per_pixel + extra);
+            }
+            EditCost::Model { bytes } => {
+                // The pixels as the model takes them, a mask and what it made.
+                self.pixels * (self.bytes_per_pixel + working + 6) + result_pixels * 9 * depth + bytes
             }
             EditCost::Measure => {
                 return self.file_bytes + self.pixels * (self.bytes_per_pixel + 6 * depth);

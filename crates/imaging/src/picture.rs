@@ -127,6 +127,11 @@ impl Picture {
         self.into_srgb().into_rgba8()
     }
 
+    /// 8-bit pixels in sRGB without alpha, as models see the picture: what is transparent is white.
+    pub fn into_rgb8(self) -> RgbImage {
+        self.flatten_onto(Color::WHITE)
+    }
+
     /// 8-bit pixels in sRGB, laid over an opaque background.
     pub(crate) fn flatten_onto(self, background: Color) -> RgbImage {
         if !self.has_alpha() {

@@ -21,6 +21,9 @@
 //! 7. With both results in the prompt, `reply` answers: "Here you go: cropped to a square and turned the left half black
 //!    and white."
 //!
+//! With on-device models, a thing in the picture ("highlight the eagle", `parse::things`) becomes two steps: one looks for
+//! it with `find_in_image`, the next edits the regions that were found (`plan::sights`, `execute::looks`).
+//!
 //! Words the grammar does not know are quoted back ("I didn't understand …"). A request that lacks something, or needs
 //! eyes, becomes a question (`reply::questions`). The agent never edits on a guess.
 //!
@@ -56,19 +59,23 @@ use execute::NextAction;
 use futures::future::{BoxFuture, ready};
 use parse::grammar::Grammar;
 pub use parse::grammar::GrammarError;
+use parse::things::Things;
+use plan::FIND_TOOL;
 
 pub struct Offline {
     grammar: Grammar,
+    things: Things,
 }
 
 impl Offline {
     pub fn new() -> Result<Self, GrammarError> {
-        Ok(Self { grammar: Grammar::built_in()? })
+        Ok(Self { grammar: Grammar::built_in()?, things: Things::built_in()? })
     }
 
     fn answer(&self, prompt: &Prompt) -> Completion {
         let message = parse::parse(&self.grammar, &prompt.focus.said);
-        let plan = plan::plan(&self.grammar, &message);
+        let sees = prompt.tools.iter().any(|tool| tool.name == FIND_TOOL);
+        let plan = plan::plan(&self.grammar, &message, sees.then_some(&self.things));
         let usage = Usage { provider: "offline", model: "offline".into(), ..Usage::default() };
         match execute::next_action(&self.grammar, prompt, &message, &plan) {
             NextAction::Call(tool_calls) => Completion { tool_calls, usage, ..Completion::default() },

@@ -50,7 +50,13 @@ fn push_filter(query: &mut QueryBuilder<Db>, filter: &SessionFilter) {
             .push(" AND (s.session_id IN (")
             .push(SESSIONS_BY_TEXT)
             .push_bind(full_text_query(&filter.words))
-            .push(")) OR (true");
+            .push(")) OR s.session_id IN (SELECT m.session_id FROM findings f JOIN message_attachments a ")
+            .push("ON a.attachment_id = f.attachment_id JOIN message_history m ON m.internal_id = a.internal_id ")
+            .push("WHERE true");
+        for word in &filter.words {
+            query.push(" AND f.words LIKE ").push_bind(format!("%{word}%"));
+        }
+        query.push(") OR (true");
         for word in &filter.words {
             query.push(" AND LOWER(s.title) LIKE ").push_bind(format!("%{word}%"));
         }

@@ -12,7 +12,8 @@ pub use send_request::{SendFile, SendRequest};
 pub use split::{MAX_TEXT_UNITS, split};
 
 use super::messages;
-use crate::domain::{Answer, Attachment, Conversation, PlannedSend, UserId};
+use crate::domain::{Answer, Attachment, Conversation, PlannedSend, Recipe, UserId};
+use serde_json::Value;
 use split::MAX_CAPTION_UNITS;
 
 /// Items in one album.
@@ -113,15 +114,26 @@ fn is_photo(file: &Attachment) -> bool {
 }
 
 /// A person who asked for a format or a size in bytes wants exactly that file, and Telegram re-encodes photos as JPEG.
-/// A WebP that a tool made is such a file or an animation, which would lose its frames.
+/// A WebP that a tool made is such a file or an animation, which would lose its frames. A photo has no transparency.
 fn wanted_as_file(file: &Attachment) -> bool {
-    file.recipe().is_some_and(|recipe| recipe.tool == "convert_image" || file.mime_type == "image/webp")
+    file.recipe().is_some_and(|recipe| {
+        recipe.tool == "convert_image"
+            || file.mime_type == "image/webp"
+            || is_transparent_cut_out(file, recipe)
+    })
+}
+
+fn is_transparent_cut_out(file: &Attachment, recipe: &Recipe) -> bool {
+    let cuts = |recipe: &Value| recipe["tool"] == "cut_out_image";
+    let edits = recipe.arguments["edits"].as_array();
+    let cut = recipe.tool == "cut_out_image" || edits.is_some_and(|edits| edits.iter().any(cuts));
+    cut && file.mime_type == "image/png"
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{AttachmentId, AttachmentSource, Content, Recipe, SendKind};
+    use crate::domain::{AttachmentId, AttachmentSource, Content, SendKind};
     use proptest::prelude::*;
     use serde_json::json;
 

@@ -6,7 +6,7 @@ use crate::{
     tools::{
         ToolError,
         arguments::{self, bad_argument, object},
-        schema::{CORNERS, Corners, images, region_properties},
+        schema::{CORNERS, Corners, images, looked_for, region_properties},
     },
 };
 use imaging::{
@@ -43,6 +43,7 @@ pub(super) fn crop_spec() -> ToolSpec {
             json!({
                 "images": images(),
                 "region": region,
+                "looked_for": looked_for(),
                 "aspect": {
                     "type": "string",
                     "maxLength": 20,

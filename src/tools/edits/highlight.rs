@@ -6,7 +6,7 @@ use crate::{
     tools::{
         ToolError,
         arguments::{self, object},
-        schema::{CORNERS, Corners, color, images, read_color, region_properties},
+        schema::{CORNERS, Corners, color, images, looked_for, read_color, region_properties},
         wording,
     },
 };
@@ -53,6 +53,7 @@ pub(super) fn highlight_spec() -> ToolSpec {
                     "maxItems": MAX_HIGHLIGHTS,
                     "description": "The parts to mark, the same on every image.",
                 },
+                "looked_for": looked_for(),
                 "numbered": {
                     "type": "boolean",
                     "default": false,

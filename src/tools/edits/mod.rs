@@ -9,6 +9,7 @@ mod geometry;
 mod highlight;
 mod recipes;
 mod redact;
+mod seeing;
 mod watermark;
 
 pub(super) use execute::{derived_name, execute};
@@ -32,6 +33,11 @@ fn plain_edits() -> Vec<EditTool> {
         EditTool { spec: redact::redact_spec, plan: redact::redact },
         EditTool { spec: convert::convert_spec, plan: convert::convert },
     ]
+}
+
+/// The edits that need the on-device models.
+pub(super) fn seeing_tools() -> Vec<Box<dyn Tool>> {
+    seeing::edits().into_iter().map(|edit| Box::new(edit) as Box<dyn Tool>).collect()
 }
 
 pub(super) fn tools() -> Vec<Box<dyn Tool>> {

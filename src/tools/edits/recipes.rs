@@ -2,11 +2,11 @@
 
 use super::{
     execute::{EditKind, EditPlan},
-    plain_edits, tools, watermark,
+    plain_edits, seeing, seeing_tools, tools, watermark,
 };
 use crate::{
     domain::{AttachmentId, Recipe},
-    rendering::{PixelEdit, RecipeEdit, RenderError},
+    rendering::{PixelEdit, RecipeEdit, RenderError, Vision},
     tools::{ToolError, wording},
 };
 use imaging::EditCost;
@@ -18,7 +18,8 @@ pub(in crate::tools) const REPEAT: &str = "repeat_edits";
 
 /// True for a recipe that makes one picture from one picture. A collage is not one.
 pub(in crate::tools) fn is_edit(recipe: &Recipe) -> bool {
-    recipe.tool == REPEAT || tools().iter().any(|tool| tool.spec().name == recipe.tool)
+    let mut tools = tools().into_iter().chain(seeing_tools());
+    recipe.tool == REPEAT || tools.any(|tool| tool.spec().name == recipe.tool)
 }
 
 /// One recipe that runs these recipes in order. Nested sequences are flattened.
@@ -35,8 +36,8 @@ fn parts(recipe: &Recipe) -> Vec<Recipe> {
 }
 
 /// Plans all edits of a sequence as one. The plan names no images: the caller passes the files.
-pub(in crate::tools) fn plan_sequence(recipe: &Recipe) -> Result<EditPlan, ToolError> {
-    let plans = parts(recipe).iter().map(plan_recipe).collect::<Result<Vec<_>, _>>()?;
+pub(in crate::tools) fn plan_sequence(recipe: &Recipe, vision: &Vision) -> Result<EditPlan, ToolError> {
+    let plans = parts(recipe).iter().map(|part| plan_recipe(part, vision)).collect::<Result<Vec<_>, _>>()?;
     let edits = plans.iter().map(pixel_edit).collect::<Result<Vec<_>, _>>()?;
     let writes = plans.iter().flat_map(|plan| plan.writes.clone()).collect();
     let note = plans.iter().find_map(|plan| plan.note);
@@ -66,8 +67,9 @@ pub(in crate::tools) fn plan_sequence(recipe: &Recipe) -> Result<EditPlan, ToolE
 }
 
 /// The pixel edit of a recipe. `Renderer` calls it to render an attachment again.
-pub fn read_recipe(recipe: &Recipe) -> Result<RecipeEdit, RenderError> {
-    let plan = if recipe.tool == REPEAT { plan_sequence(recipe) } else { plan_recipe(recipe) };
+pub fn read_recipe(recipe: &Recipe, vision: &Vision) -> Result<RecipeEdit, RenderError> {
+    let plan =
+        if recipe.tool == REPEAT { plan_sequence(recipe, vision) } else { plan_recipe(recipe, vision) };
     let read =
         plan.and_then(|plan| Ok(RecipeEdit { edit: pixel_edit(&plan)?, cost: plan.cost, area: plan.canvas }));
     read.map_err(|error| RenderError::BadRecipe(error.describe()))
@@ -84,17 +86,23 @@ fn pixel_edit(plan: &EditPlan) -> Result<Arc<PixelEdit>, ToolError> {
     }
 }
 
-fn plan_recipe(recipe: &Recipe) -> Result<EditPlan, ToolError> {
+fn plan_recipe(recipe: &Recipe, vision: &Vision) -> Result<EditPlan, ToolError> {
     let unknown = || {
         ToolError::BadArgument(format!(
             "What {} made cannot be made again from its parts alone: call the tool itself.",
             recipe.tool
         ))
     };
-    let mut edits = plain_edits().into_iter().chain([watermark::TEXT_WATERMARK]);
-    let edit = edits.find(|edit| (edit.spec)().name == recipe.tool).ok_or_else(unknown)?;
     let mut arguments = recipe.arguments.clone();
     // The schema requires an id; the edit does not use it.
     arguments["images"] = json!([AttachmentId::new()]);
+    if let Some(edit) = seeing::edits().into_iter().find(|edit| (edit.spec)().name == recipe.tool) {
+        let models = vision.models().ok_or_else(|| {
+            ToolError::Failed("The on-device models that made this picture are turned off here.".to_owned())
+        })?;
+        return (edit.plan)(&(edit.spec)(), &arguments, models);
+    }
+    let mut edits = plain_edits().into_iter().chain([watermark::TEXT_WATERMARK]);
+    let edit = edits.find(|edit| (edit.spec)().name == recipe.tool).ok_or_else(unknown)?;
     (edit.plan)(&(edit.spec)(), &arguments)
 }

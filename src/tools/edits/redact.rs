@@ -6,7 +6,7 @@ use crate::{
     tools::{
         ToolError,
         arguments::{self, bad_argument, object},
-        schema::{CORNERS, Corners, images, region_properties},
+        schema::{CORNERS, Corners, images, looked_for, region_properties},
         wording,
     },
 };
@@ -36,6 +36,7 @@ pub(super) fn redact_spec() -> ToolSpec {
                     "maxItems": MAX_REDACTIONS,
                     "description": "The parts to hide, the same on every image, in thousandths of the upright image.",
                 },
+                "looked_for": looked_for(),
                 "style": {
                     "type": "string",
                     "enum": ["fill", "pixelate", "blur"],

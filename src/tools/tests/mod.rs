@@ -17,6 +17,7 @@ mod memory;
 mod read_text;
 mod redact;
 mod registry;
+mod vision;
 mod waiting;
 mod watermark;
 

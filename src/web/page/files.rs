@@ -39,6 +39,8 @@ pub struct PagePicture {
     /// "640×480"
     pub shape: String,
     pub size: String,
+    /// " · 2 × cat, face": what the on-device models found, if they were asked.
+    pub found: String,
 }
 
 /// A file that is not a picture.
@@ -79,7 +81,16 @@ pub fn build_album(window: &MessageWindow, carried: &[(i64, AttachmentId)]) -> A
     let mut left = pictures.iter();
     let rows = arranged.rows.iter().map(|row| {
         let placed = row.iter().zip(&mut left);
-        placed.map(|(ratio, (message, file))| picture(*message, file, *ratio, is_single)).collect()
+        placed
+            .map(|(ratio, (message, file))| PagePicture {
+                found: window
+                    .found
+                    .get(&file.attachment_id)
+                    .map(|found| format!(" · {found}"))
+                    .unwrap_or_default(),
+                ..picture(*message, file, *ratio, is_single)
+            })
+            .collect()
     });
     let class = match arranged.layout {
         Layout::Alone => "alone",
@@ -107,6 +118,7 @@ fn picture(message: i64, file: &Attachment, ratio: mosaic::Tenths, is_single: bo
         ratio,
         shape: format!("{width}×{height}"),
         size: format_size(file.size.unsigned_abs()),
+        found: String::new(),
     }
 }
 

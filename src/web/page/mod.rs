@@ -6,6 +6,7 @@ mod entries;
 mod error;
 mod files;
 mod form;
+mod found;
 mod mosaic;
 mod sidebar;
 mod steps;

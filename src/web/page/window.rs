@@ -1,7 +1,7 @@
 //! The part of a conversation that the page shows: some rows of its history and everything needed to show them. The
 //! only file of the page that reads messages from the store.
 
-use super::calls::input_attachments;
+use super::{calls::input_attachments, found::found_things};
 use crate::{
     domain::{
         Attachment, AttachmentId, Message, MessageId, Role, Session, SessionId, TurnId, TurnState, UserId,
@@ -26,6 +26,8 @@ pub struct MessageWindow {
     /// Oldest first; starts with a complete entry.
     pub rows: Vec<Message>,
     pub files: HashMap<AttachmentId, Attachment>,
+    /// What the on-device models found in a picture: "2 × cat, face".
+    pub found: HashMap<AttachmentId, String>,
     /// The message that carries each file, anywhere in the session.
     pub carriers: HashMap<AttachmentId, i64>,
     pub turns: HashMap<TurnId, TurnState>,
@@ -54,6 +56,7 @@ impl MessageWindow {
         let ids = window.named_files();
         window.load_files(store, session, ids).await?;
         window.load_carriers(store, session).await?;
+        window.load_found(store).await?;
         window.load_open_turns(store).await?;
         if session.conversation.is_shared() {
             window.load_askers(store).await?;
@@ -153,6 +156,22 @@ impl MessageWindow {
         let parents = found.iter().flat_map(|file| file.parents.clone()).collect();
         self.files.extend(found.into_iter().map(|file| (file.attachment_id, file)));
         Ok(parents)
+    }
+
+    async fn load_found(&mut self, store: &Store) -> Result<(), StoreError> {
+        let ids: Vec<AttachmentId> = self.files.keys().copied().collect();
+        for findings in store.findings_of_files(&ids).await? {
+            let things = found_things(&findings);
+            if !things.is_empty() {
+                let known = self.found.entry(findings.attachment_id).or_default();
+                *known = [known.as_str(), &things]
+                    .into_iter()
+                    .filter(|part| !part.is_empty())
+                    .collect::<Vec<_>>()
+                    .join(", ");
+            }
+        }
+        Ok(())
     }
 
     async fn load_carriers(&mut self, store: &Store, session: &Session) -> Result<(), StoreError> {

@@ -27,7 +27,8 @@ async fn a_photo_with_a_caption() {
     - Regions are {left, top, right, bottom} in thousandths of the upright image, from 0 to 1000: the left half
       is {left: 0, top: 0, right: 500, bottom: 1000}. They are always of the whole image, also when you see a part.
     - Before you place a box on something, look with grid: true, and if it is small, once more at the region around
-      it. Read the four edges off the numbered lines instead of guessing them.
+      it. Read the four edges off the numbered lines instead of guessing them. For faces, people, text and common
+      objects, prefer find_in_image if you have it: its boxes are exact. Name what it looked for as looked_for.
     - Then look at the result. If the box is off, take it back with undo_edit and place it anew, once; if it is
       still off, say so.
 

@@ -13,4 +13,5 @@ mod quotes;
 mod replies;
 mod signs_of_life;
 mod topics;
+mod sights;
 mod unknown_fields;

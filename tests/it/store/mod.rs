@@ -7,6 +7,7 @@ mod concurrency;
 mod deletion;
 mod drafts;
 mod erasure;
+mod findings;
 mod history;
 mod inbox;
 mod logins;

@@ -3,6 +3,7 @@
 
 mod adjust;
 mod annotate;
+mod backdrop;
 mod collage;
 mod compare;
 mod crop;
@@ -20,6 +21,7 @@ pub use annotate::{
     Annotation, LineAnnotation, LineKind, PinAnnotation, RelativePoint, TextAlign, TextAnnotation,
     TextBacking, TextPosition, annotate,
 };
+pub use backdrop::{Backdrop, replace_pixels, set_backdrop};
 pub use collage::{Collage, CollageBackground, CollageLayout, collage};
 pub use compare::{CompareMode, Comparison, compare};
 pub use crop::{Aspect, Borders, CropCenter, CropTo, TrimTolerance, crop, crop_file, find_borders};

@@ -2,7 +2,7 @@
 
 use super::step_targets::StepTargets;
 use super::turn_state::TurnState;
-use crate::domain::AttachmentId;
+use crate::domain::{Attachment, AttachmentId};
 use crate::providers::offline::plan::files::default_format;
 use crate::providers::offline::plan::planner::{PlannedStep, StepKind};
 use serde_json::{Map, Value, json};
@@ -15,7 +15,7 @@ pub struct PlannedCall {
 }
 
 impl TurnState<'_> {
-    pub fn plan_calls(&self, step: &PlannedStep, targets: StepTargets) -> Vec<PlannedCall> {
+    pub fn plan_calls(&mut self, step: &PlannedStep, targets: StepTargets) -> Vec<PlannedCall> {
         let StepTargets { ids, repeat_from } = targets;
         let with = |key: &str, value: Value| {
             let mut arguments: Map<String, Value> = step.arguments.clone();
@@ -37,14 +37,31 @@ impl TurnState<'_> {
         let call_for = |id: &AttachmentId| {
             let about_picture = matches!(step.kind, StepKind::Info(_)) && !self.is_other_file(id);
             let has_image_info = self.has_tool("image_info") || self.prompt.tools.is_empty();
-            let (tool, arguments) = if about_picture && has_image_info {
+            let reads_picture = step.reads_pictures()
+                && self.file(self.version_at_start(*id)).is_some_and(Attachment::is_image);
+            let (tool, arguments) = if reads_picture {
+                ("read_image_text", json!({"image": id}))
+            } else if about_picture && has_image_info {
                 ("image_info", with("images", json!([id])))
             } else {
                 (step.tool, with("attachment_id", json!(id)))
             };
             PlannedCall { tool, inputs: vec![*id], arguments }
         };
+        if let (Some(thing), Some(take)) = (&step.thing, &step.take) {
+            return self.edits_of_found(step, thing, take, &ids);
+        }
+        // A question about a file that is no picture is answered with its facts.
+        let look_at = |id: &AttachmentId| {
+            let (tool, arguments) = if self.is_other_file(id) {
+                ("get_attachment_info", json!({"attachment_id": id}))
+            } else {
+                (step.tool, with("image", json!(id)))
+            };
+            PlannedCall { tool, inputs: vec![*id], arguments }
+        };
         match step.kind {
+            StepKind::Look | StepKind::Tell(_) => ids.iter().map(look_at).collect(),
             StepKind::Edit | StepKind::Repeat | StepKind::Combine(_) => one_call("images"),
             StepKind::Send => one_call("attachment_ids"),
             StepKind::List => {

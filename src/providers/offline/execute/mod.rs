@@ -2,12 +2,14 @@
 //! in the prompt against the plan and returns the next tool calls, or the final reply.
 
 mod calls;
+mod looks;
 mod results;
 mod step_targets;
 mod turn_state;
 
 use super::parse::clauses::ParsedMessage;
 use super::parse::grammar::Grammar;
+use super::plan::FIND_TOOL;
 use super::plan::planner::{MessagePlan, PlannedStep, StepKind};
 use super::reply::{actions, messages};
 use crate::domain::ToolCall;
@@ -96,6 +98,9 @@ impl TurnState<'_> {
             }
         };
         let calls = self.plan_calls(step, targets);
+        if calls.is_empty() && step.take.is_some() {
+            return StepOutcome::Stop;
+        }
         let ids: Vec<String> = (0..calls.len()).map(|nth| call_id(number, nth)).collect();
         let known = |id: &String| self.results.contains_key(id.as_str()) || self.issued.contains(id.as_str());
         if !ids.iter().any(known) {
@@ -113,10 +118,22 @@ impl TurnState<'_> {
             });
             return StepOutcome::Call(calls.collect());
         }
+        // An edit of what was found has a call per picture, and all their outputs go on.
+        let mut made = Vec::new();
+        let call_per_picture = step.take.is_some();
+        if call_per_picture {
+            self.last_outputs = None;
+        }
         let mut any_worked = false;
         for (id, PlannedCall { inputs, .. }) in ids.iter().zip(calls) {
             let text = self.results.get(id.as_str()).copied().unwrap_or("Error: it was interrupted.");
             any_worked |= self.record_result(step, &inputs, text);
+            if call_per_picture {
+                made.extend(self.last_outputs.take().unwrap_or_default());
+            }
+        }
+        if call_per_picture {
+            self.last_outputs = Some(made);
         }
         if any_worked { StepOutcome::Done } else { StepOutcome::Stop }
     }
@@ -128,7 +145,7 @@ impl TurnState<'_> {
             self.remarks.push(messages::parts_not_understood(&message.not_understood));
         }
         self.remarks.extend(plan.questions.iter().cloned());
-        if self.asked_about_picture {
+        if self.asked_about_picture && !self.has_tool(FIND_TOOL) {
             self.remarks.push(messages::CANNOT_SEE.into());
         }
         lines.extend((!done.is_empty()).then_some(done));

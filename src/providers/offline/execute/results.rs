@@ -33,6 +33,7 @@ impl TurnState<'_> {
                     self.sections.push(tool_results::comparison(text));
                 }
                 let did = step.did.replace("{n}", &count_photos(inputs.len()));
+                let did = self.with_found(step, inputs, did);
                 if !did.is_empty() && self.did.iter().all(|(done, _)| *done != did) {
                     self.did.push((did, inputs.len()));
                 }
@@ -43,6 +44,14 @@ impl TurnState<'_> {
             StepKind::Info(None) => {
                 self.asked_about_picture |= !inputs.iter().any(|id| self.is_other_file(id));
                 self.sections.push(file_facts::all_facts(text));
+            }
+            StepKind::Look => self.record_look(inputs, text),
+            StepKind::Tell(_) if inputs.iter().any(|id| self.is_other_file(id)) => {
+                self.sections.push(file_facts::all_facts(text));
+            }
+            StepKind::Tell(question) => self.tell_found(step, question, inputs, text),
+            StepKind::Read if tool_results::is_image_text(text) => {
+                self.sections.push(tool_results::image_text(text));
             }
             StepKind::Read => self.sections.push(tool_results::file_text(text)),
         }

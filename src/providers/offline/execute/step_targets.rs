@@ -32,13 +32,16 @@ impl TurnState<'_> {
                 return self.combine_targets(step, required).map(StepTargets::from);
             }
             StepKind::Repeat => return self.repeat_targets(step),
-            StepKind::Edit => TargetKind::Pictures,
+            StepKind::Edit | StepKind::Look => TargetKind::Pictures,
             StepKind::Send | StepKind::Info(_) if step.counts_photos && step.selection.is_some() => {
                 TargetKind::Pictures
             }
             StepKind::Info(Some(_)) => TargetKind::Pictures,
+            StepKind::Read if step.reads_pictures() && self.has_tool("read_image_text") => {
+                TargetKind::Anything
+            }
             StepKind::Read => TargetKind::Text,
-            StepKind::Send | StepKind::Info(None) => TargetKind::Anything,
+            StepKind::Send | StepKind::Info(None) | StepKind::Tell(_) => TargetKind::Anything,
         };
         if let Some(last) = &self.last_outputs {
             let means_last = match step.selection {
@@ -51,7 +54,8 @@ impl TurnState<'_> {
             }
         }
         let points_at_files = step.selection.is_some() || !focus.sent.is_empty() || !focus.replied.is_empty();
-        if step.kind == StepKind::Edit && !points_at_files {
+        let edits = matches!(step.kind, StepKind::Edit | StepKind::Look);
+        if edits && !points_at_files {
             let shown = self.shown_by_undo();
             if !shown.is_empty() {
                 return Ok(shown.into());
@@ -59,7 +63,7 @@ impl TurnState<'_> {
         }
         let ChosenTargets { ids, skipped } = choose(focus, step.selection.as_ref(), wanted)?;
         let remark = messages::skipped_files(skipped);
-        if skipped > 0 && step.kind == StepKind::Edit && !self.remarks.contains(&remark) {
+        if skipped > 0 && edits && !self.remarks.contains(&remark) {
             self.remarks.push(remark);
         }
         Ok(ids.iter().map(|id| self.current_version(*id)).collect::<Vec<_>>().into())

@@ -1,5 +1,6 @@
 //! The state of one turn, rebuilt from the prompt on every request.
 
+use super::looks::FoundThing;
 use crate::domain::{Attachment, AttachmentId};
 use crate::providers::{Prompt, PromptMessage};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -28,6 +29,10 @@ pub struct TurnState<'a> {
     /// Sentences at the end of the reply: errors, questions.
     pub remarks: Vec<String>,
     pub asked_about_picture: bool,
+    /// What the last look found in each picture.
+    pub found: HashMap<AttachmentId, Vec<FoundThing>>,
+    /// How many of them the edit takes.
+    pub taken: HashMap<AttachmentId, usize>,
 }
 
 impl<'a> TurnState<'a> {
@@ -59,6 +64,8 @@ impl<'a> TurnState<'a> {
             sections: Vec::new(),
             remarks: Vec::new(),
             asked_about_picture: false,
+            found: HashMap::new(),
+            taken: HashMap::new(),
         }
     }
 

@@ -12,6 +12,9 @@ pub enum Intent {
     Highlight,
     Crop,
     CutOff,
+    /// The background removed or replaced.
+    CutOut,
+    Erase,
     Trim,
     Rotate,
     Straighten,
@@ -33,6 +36,8 @@ pub enum Intent {
     Send,
     List,
     Info,
+    /// A question about what is in a picture.
+    See,
     Read,
     Find,
 }
@@ -41,11 +46,13 @@ impl Intent {
     /// Whether the outcome is one new picture per input picture.
     pub fn is_edit(self) -> bool {
         use Intent::{
-            Adjust, Crop, CutOff, Filter, Flip, Highlight, Redact, Resize, Rotate, Straighten, Trim,
-            Watermark, Write,
+            Adjust, Crop, CutOff, CutOut, Erase, Filter, Flip, Highlight, Redact, Resize, Rotate, Straighten,
+            Trim, Watermark, Write,
         };
-        matches!(self, Highlight | Crop | CutOff | Trim | Rotate | Straighten | Flip | Resize)
-            || matches!(self, Filter | Adjust | Redact | Write | Watermark)
+        matches!(
+            self,
+            Highlight | Crop | CutOff | CutOut | Erase | Trim | Rotate | Straighten | Flip | Resize
+        ) || matches!(self, Filter | Adjust | Redact | Write | Watermark)
     }
 }
 
@@ -117,7 +124,7 @@ fn file_intent(chunk: &[Atom], specific: Option<Verb>) -> Option<Intent> {
 
 /// Several pictures made into one.
 fn combine_intent(chunk: &[Atom], specific: Option<Verb>) -> Option<Intent> {
-    if !matches!(specific, None | Some(Verb::Send | Verb::Info)) {
+    if !matches!(specific, None | Some(Verb::Send | Verb::Info | Verb::See)) {
         return None;
     }
     let said = |wanted: Verb| chunk.iter().filter_map(verb_of).any(|verb| verb == wanted);
@@ -148,13 +155,14 @@ fn edit_intent(grammar: &Grammar, chunk: &[Atom], specific: Option<Verb>) -> Opt
         Some(Verb::Undo | Verb::Send) if said(Verb::Original) => return Some(Intent::Original),
         Some(Verb::CutOff | Verb::Trim) if !place && aspect => return Some(Intent::Crop),
         Some(Verb::Trim) if place => return Some(Intent::CutOff),
-        // "remove the man on the left" needs a model that sees.
-        Some(Verb::CutOff) if !place || unknown => return None,
+        // "remove the man on the left"
+        Some(Verb::CutOff) if unknown => return Some(Intent::Erase),
+        Some(Verb::CutOff) if !place => return None,
         // "cut the top off"
         Some(Verb::Crop) if said(Verb::CutOff) && place => return Some(Intent::CutOff),
         // "it would look better in sepia"
-        Some(Verb::Info) if filter => return Some(Intent::Filter),
-        Some(Verb::Info) if adjusted => return Some(Intent::Adjust),
+        Some(Verb::Info | Verb::See) if filter => return Some(Intent::Filter),
+        Some(Verb::Info | Verb::See) if adjusted => return Some(Intent::Adjust),
         Some(verb) => return intent_of_verb(verb),
         None if said(Verb::Original) => return Some(Intent::Original),
         None => {}
@@ -163,7 +171,10 @@ fn edit_intent(grammar: &Grammar, chunk: &[Atom], specific: Option<Verb>) -> Opt
     let colour = contains(chunk, |m| matches!(m, Colour(_)));
     let quoted = contains(chunk, |m| matches!(m, Quoted(_)));
     let drawn = colour || contains(chunk, |m| matches!(m, Label | Aspect(_) | Meaning::Numbered));
-    if shape && !(unknown && !place && verbs().next().is_none()) || said(Verb::Draw) && place && drawn {
+    // "circle the bus", but not "full circle"
+    let draws = chunk.first().is_some_and(|atom| matches!(atom.meaning, Meaning::Shape(_)));
+    if shape && (draws || !unknown || place || verbs().next().is_some()) || said(Verb::Draw) && place && drawn
+    {
         return Some(Intent::Highlight);
     }
     if said(Verb::Draw) && quoted {
@@ -237,6 +248,8 @@ fn intent_of_verb(verb: Verb) -> Option<Intent> {
         Verb::Highlight => Some(Intent::Highlight),
         Verb::Crop => Some(Intent::Crop),
         Verb::CutOff => Some(Intent::CutOff),
+        Verb::CutOut | Verb::Backdrop | Verb::BlurBackdrop => Some(Intent::CutOut),
+        Verb::Erase => Some(Intent::Erase),
         Verb::Trim => Some(Intent::Trim),
         Verb::Rotate => Some(Intent::Rotate),
         Verb::Straighten => Some(Intent::Straighten),
@@ -253,6 +266,7 @@ fn intent_of_verb(verb: Verb) -> Option<Intent> {
         Verb::Send => Some(Intent::Send),
         Verb::List => Some(Intent::List),
         Verb::Info => Some(Intent::Info),
+        Verb::See | Verb::Who | Verb::Count | Verb::Locate => Some(Intent::See),
         Verb::Read => Some(Intent::Read),
         Verb::Find => Some(Intent::Find),
         Verb::Draw | Verb::Turn | Verb::Make | Verb::Convert | Verb::Repeat => None,

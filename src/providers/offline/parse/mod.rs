@@ -1,7 +1,7 @@
 //! Parser: text → clauses. Stages, in order: `lexer` (tokens), `grammar` (the meaning of phrases), `atoms`
 //! (meanings in context), `intent` (what a clause asks for), `clauses` (one per request).
 //!
-//! `positions`, `measures`, `labels` and `overlay_text` read the details of a clause; the planner calls them.
+//! `positions`, `measures`, `labels`, `overlay_text` and `things` read the details of a clause; the planner calls them.
 
 pub mod atoms;
 pub mod clauses;
@@ -13,6 +13,7 @@ pub mod meaning;
 pub mod measures;
 pub mod overlay_text;
 pub mod positions;
+pub mod things;
 
 use clauses::{ParsedMessage, read_clauses};
 use grammar::Grammar;

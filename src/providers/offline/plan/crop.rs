@@ -2,7 +2,7 @@
 
 use super::planner::{ClausePlanner, argument, json_region};
 use super::resize::exact_size;
-use crate::providers::offline::parse::intent::MIN_PIXEL_RATIO;
+use crate::providers::offline::parse::intent::{MIN_PIXEL_RATIO, is_position};
 use crate::providers::offline::parse::meaning::{Meaning, RegionBounds};
 use crate::providers::offline::reply::{actions, questions};
 
@@ -53,6 +53,19 @@ impl ClausePlanner<'_> {
             Some((region, remainder)) => self.crop_to(remainder, actions::cut_off(&region.name)),
             None => self.ask(questions::CUT_OFF_ONE_SIDE),
         }
+    }
+
+    /// "cut out the left half" is a crop; everything else needs the models that see.
+    pub fn cut_out_blindly(&mut self) {
+        if self.clause.has(is_position) {
+            return self.crop();
+        }
+        self.ask(questions::CANNOT_CUT_OUT);
+    }
+
+    /// Without the models that see, nothing can be erased.
+    pub fn erase_blindly(&mut self) {
+        self.ask_for_position(questions::CANNOT_ERASE);
     }
 
     pub fn trim(&mut self) {

@@ -72,6 +72,15 @@ impl ClausePlanner<'_> {
         self.step(StepKind::Info(fact), "get_attachment_info", Map::new(), "");
     }
 
+    /// A question about what is in the picture, without the models that see: the facts of the file, or a question.
+    pub fn see_blindly(&mut self) {
+        let asks_for_thing = |m: &Meaning| matches!(m, Meaning::Verb(Verb::Count | Verb::Locate));
+        if self.clause.has(asks_for_thing) {
+            return self.ask_for_position(questions::LOOK_FOR_WHAT);
+        }
+        self.info();
+    }
+
     /// "find “invoice” in the file"
     pub fn find(&mut self) {
         let quoted = self.clause.atoms().find_map(|atom| match &atom.meaning {

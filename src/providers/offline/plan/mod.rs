@@ -11,22 +11,27 @@ pub mod planner;
 mod redact;
 mod resize;
 mod rotate;
+mod sights;
 mod text;
+
+pub use sights::FIND_TOOL;
 
 use super::parse::clauses::ParsedMessage;
 use super::parse::grammar::Grammar;
 use super::parse::intent::Intent;
 use super::parse::meaning::{Meaning, Verb};
+use super::parse::things::Things;
 use super::reply::questions;
 use planner::{ClausePlanner, MessagePlan, StepKind};
 use serde_json::Map;
 
 const MAX_STEPS: usize = 20;
 
-pub fn plan(grammar: &Grammar, message: &ParsedMessage) -> MessagePlan {
+/// `things` are the words for things in pictures, if the turn has the tools to look for them.
+pub fn plan(grammar: &Grammar, message: &ParsedMessage, things: Option<&Things>) -> MessagePlan {
     let mut plan = MessagePlan::default();
     for clause in &message.clauses {
-        let mut planner = ClausePlanner { grammar, source: &message.source, clause, plan: &mut plan };
+        let mut planner = ClausePlanner { grammar, source: &message.source, clause, plan: &mut plan, things };
         planner.plan_clause();
     }
     if plan.steps.len() > MAX_STEPS {
@@ -38,6 +43,9 @@ pub fn plan(grammar: &Grammar, message: &ParsedMessage) -> MessagePlan {
 
 impl ClausePlanner<'_> {
     fn plan_clause(&mut self) {
+        if self.plan_with_eyes() {
+            return;
+        }
         let original = self.clause.has(|m| *m == Meaning::Verb(Verb::Original));
         // "crop the original to a square"
         if original && self.clause.intent.is_edit() {
@@ -47,6 +55,8 @@ impl ClausePlanner<'_> {
             Intent::Highlight => self.highlight(),
             Intent::Crop => self.crop(),
             Intent::CutOff => self.cut_off(),
+            Intent::CutOut => self.cut_out_blindly(),
+            Intent::Erase => self.erase_blindly(),
             Intent::Trim => self.trim(),
             Intent::Rotate => self.rotate(),
             Intent::Straighten => self.straighten(),
@@ -67,6 +77,7 @@ impl ClausePlanner<'_> {
             Intent::Send => self.step(StepKind::Send, "attach_to_response", Map::new(), ""),
             Intent::List => self.step(StepKind::List, "list_attachments", Map::new(), ""),
             Intent::Info => self.info(),
+            Intent::See => self.see_blindly(),
             Intent::Read => self.step(StepKind::Read, "read_text_attachment", Map::new(), ""),
             Intent::Find => self.find(),
         }

@@ -7,6 +7,7 @@ use crate::providers::offline::parse::grammar::Grammar;
 use crate::providers::offline::parse::intent::Intent;
 use crate::providers::offline::parse::meaning::{FileFact, Meaning, Noun, RegionBounds};
 use crate::providers::offline::parse::positions::{NamedRegion, has_corners, named_regions};
+use crate::providers::offline::parse::things::{NamedThing, Things};
 use crate::providers::offline::reply::questions;
 use crate::providers::offline::targets::combine::RequiredPictures;
 use crate::providers::offline::targets::selection::Selection;
@@ -26,6 +27,27 @@ pub enum StepKind {
     /// One fact about a file, or all facts.
     Info(Option<FileFact>),
     Read,
+    /// Looks for things in each picture; the step after it edits what was found.
+    Look,
+    /// Looks for things in each picture and tells what was found.
+    Tell(LookQuestion),
+}
+
+/// A question about the things in a picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LookQuestion {
+    What,
+    HowMany,
+    Where,
+}
+
+/// How an edit takes the regions of what was found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TakeRegions {
+    /// A list `regions`; each has these details besides.
+    Each(Map<String, Value>),
+    /// One `region` around all of them.
+    Around,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +62,17 @@ pub struct PlannedStep {
     pub counts_photos: bool,
     /// Phrase of the final sentence, see `reply::actions`. May be empty.
     pub did: String,
+    /// The thing that the step looks for, or whose regions it edits.
+    pub thing: Option<NamedThing>,
+    /// Of an edit of what was found.
+    pub take: Option<TakeRegions>,
+}
+
+impl PlannedStep {
+    /// Whether the text of a picture would do: a search for words needs a file.
+    pub fn reads_pictures(&self) -> bool {
+        self.kind == StepKind::Read && !self.arguments.contains_key("grep")
+    }
 }
 
 /// The steps of a message in order, and what to ask or tell the person.
@@ -83,6 +116,8 @@ pub struct ClausePlanner<'a> {
     pub source: &'a [char],
     pub clause: &'a Clause,
     pub plan: &'a mut MessagePlan,
+    /// The words for things in pictures, if they can be looked for.
+    pub things: Option<&'a Things>,
 }
 
 impl ClausePlanner<'_> {
@@ -114,6 +149,8 @@ impl ClausePlanner<'_> {
             selection,
             counts_photos,
             did: did.into(),
+            thing: None,
+            take: None,
         });
     }
 
@@ -122,7 +159,13 @@ impl ClausePlanner<'_> {
         // "flip 1 and 3": a bare number can only count photos here.
         let counts = matches!(
             self.clause.intent,
-            Intent::Flip | Intent::Filter | Intent::Send | Intent::Info | Intent::Repeat | Intent::Compare
+            Intent::Flip
+                | Intent::Filter
+                | Intent::Send
+                | Intent::Info
+                | Intent::See
+                | Intent::Repeat
+                | Intent::Compare
         ) && !has_corners(&self.atoms());
         let number = |meaning: &Meaning| match meaning {
             Meaning::Nth(n) => Some(*n),
@@ -136,6 +179,8 @@ impl ClausePlanner<'_> {
             _ => None,
         });
         match () {
+            // "the second dog", "everyone's face": the words select things in the picture.
+            () if self.names_thing() && !self.mentions_photos() => None,
             () if has(Meaning::Others) => Some(Selection::Others),
             () if !nth.is_empty() && has(Meaning::Except) => Some(Selection::Except(nth)),
             () if !nth.is_empty() => Some(Selection::Nth(nth)),
@@ -144,6 +189,18 @@ impl ClausePlanner<'_> {
             () if has(Meaning::Them) => Some(Selection::Them),
             () => None,
         }
+    }
+
+    /// "in all photos"
+    fn mentions_photos(&self) -> bool {
+        self.clause.atoms().any(|atom| match atom.meaning {
+            Meaning::Noun(_) => true,
+            Meaning::All | Meaning::Others => {
+                let words = source_text(self.source, std::slice::from_ref(atom)).to_lowercase();
+                ["photo", "picture", "image"].iter().any(|noun| words.contains(noun))
+            }
+            _ => false,
+        })
     }
 
     pub fn atoms(&self) -> Vec<Atom> {

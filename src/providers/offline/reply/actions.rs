@@ -5,6 +5,8 @@
 
 use super::text::{join_and, quote};
 use crate::providers::offline::parse::meaning::{FlipAxis, HighlightShape};
+use crate::providers::offline::parse::things::NamedThing;
+use vision::Which;
 
 pub const ORIGINAL_RESTORED: &str = "back to the original";
 pub const UNDONE: &str = "one step back";
@@ -58,6 +60,53 @@ pub fn resized(size: &str) -> String {
 
 pub fn redacted(names: &[String]) -> String {
     format!("hid {}", join_and(names))
+}
+
+pub const CROPPED_TO_FOUND: &str = "cropped to {found}";
+
+pub const ERASED_FOUND: &str = "removed {found} and made up what is behind";
+pub const CUT_OUT_FOUND: &str = "cut out {found}";
+pub const BACKGROUND_REMOVED: &str = "removed the background";
+pub const BACKGROUND_BLURRED: &str = "blurred the background";
+
+pub fn background_colored(colour: &str) -> String {
+    format!("made the background {colour}")
+}
+
+pub fn erased(names: &[String]) -> String {
+    format!("removed what was at {} and made up what is behind", join_and(names))
+}
+
+pub fn enlarged(factor: u32) -> String {
+    format!("enlarged {{it}} {factor} times")
+}
+
+/// The phrase for hiding what was found, in a style of `redact_image`.
+pub fn hid_found(style: &str) -> &'static str {
+    match style {
+        "blur" => "blurred {found}",
+        "pixelate" => "pixelated {found}",
+        _ => "hid {found}",
+    }
+}
+
+/// "the eagle", "the left car", "3 faces"
+pub fn found(thing: &NamedThing, count: usize) -> String {
+    let said = &thing.said;
+    let everyone = ["every", "all "].iter().any(|start| said.starts_with(start));
+    let which = match thing.which {
+        Which::Any | Which::Nth(_) => String::new(),
+        which => format!("{which} "),
+    };
+    match count {
+        1 if thing.what == "faces" => format!("the {which}face"),
+        1 if thing.plural => format!("one of {}", quote(said)),
+        1 => format!("the {which}{said}"),
+        n if thing.what == "faces" => format!("{n} faces"),
+        n if everyone => format!("{n} people"),
+        n if thing.plural => format!("{n} {said}"),
+        n => format!("{n} of {}", quote(said)),
+    }
 }
 
 /// `position` as in "at the top".

@@ -18,6 +18,15 @@ pub const REDACT_WHICH: &str =
 pub const WRITE_WHAT: &str = "What should I write? Say write “Hello” at the top.";
 pub const WATERMARK_WHAT: &str = "What should the watermark say? Say watermark it with “© Ann”.";
 pub const WATERMARK_WORDS_ONLY: &str = "I can sign with words only. Say watermark it with “© Ann”.";
+pub const CANNOT_CUT_OUT: &str =
+    "I can't tell the subject from the background here: that needs the on-device models.";
+pub const CANNOT_ERASE: &str =
+    "I can't remove things from pictures here. I can hide a place: “hide the bottom right”.";
+pub const ERASE_WHAT: &str = "What should I remove? Say “remove the dog” or “erase the person on the left”.";
+pub const BACKDROP_WHAT: &str = "What should the background be? Say “make the background white”, “blur the background” or “remove the \
+                                 background”.";
+pub const KNOWS_NO_FACES: &str = "I find faces, but I never recognise whose they are.";
+pub const LOOK_FOR_WHAT: &str = "What should I look for? Say “how many people?” or “where is the dog?”.";
 pub const FIND_WHAT: &str = "What should I look for? Say find “invoice” in the file.";
 
 pub fn too_many_steps(max_steps: usize) -> String {
@@ -29,6 +38,15 @@ pub fn cannot_see(thing: &str) -> String {
     format!(
         "I run offline, so I can't see where {} is. Tell me the place: “top left”, “the middle third” or \
          “from 100,200 to 400,500”.",
+        quote(thing)
+    )
+}
+
+/// A thing in words that the detectors do not know.
+pub fn cannot_tell(thing: &str) -> String {
+    format!(
+        "I can't tell {} apart by myself: I know people, faces, animals, vehicles and common things, and “the left one” or \
+         “the biggest”. Tell me the place (“top left”, “from 100,200 to 400,500”), or connect a model that sees.",
         quote(thing)
     )
 }

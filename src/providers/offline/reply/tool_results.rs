@@ -45,6 +45,24 @@ pub fn file_list(text: &str) -> String {
     }
 }
 
+/// Whether this is a result of `read_image_text`.
+pub fn is_image_text(text: &str) -> bool {
+    text.starts_with("Text in ") || text.starts_with("Found no text in ")
+}
+
+/// The lines that `read_image_text` read, without their places.
+pub fn image_text(text: &str) -> String {
+    let line = |line: &str| {
+        let (_, rest) = line.strip_prefix("- ")?.split_once('}')?;
+        Some(rest.trim().to_owned())
+    };
+    let lines: Vec<String> = text.lines().filter_map(line).collect();
+    if lines.is_empty() {
+        return "I can't find any print in it that I can read.".into();
+    }
+    file_text(&lines.join("\n"))
+}
+
 /// The text of a file in a code fence that is longer than any fence in the text.
 pub fn file_text(text: &str) -> String {
     let text = clip(text.trim_end(), MAX_FILE_CHARS);

@@ -4,6 +4,7 @@
 mod photo_edits;
 mod sentences;
 mod several_photos;
+mod sights;
 mod stages;
 mod targets;
 mod turns;
@@ -102,7 +103,7 @@ fn complete(prompt: &Prompt) -> Completion {
 fn ids(arguments: &Value) -> Vec<String> {
     let list =
         |key: &str| arguments[key].as_array().into_iter().flatten().map(|id| id.as_str().unwrap().to_owned());
-    let one = arguments["attachment_id"].as_str().map(str::to_owned);
+    let one = arguments["attachment_id"].as_str().or(arguments["image"].as_str()).map(str::to_owned);
     list("images").chain(list("attachment_ids")).chain(one).collect()
 }
 
@@ -169,6 +170,7 @@ fn notation(call: &ToolCall) -> String {
         }
         parts.push(format!("[{item_notation}]"));
     }
+    parts.extend(arguments["what"].as_str().map(str::to_owned));
     const KEYS: &[&str] = &[
         "aspect",
         "degrees",
@@ -204,8 +206,20 @@ fn notation(call: &ToolCall) -> String {
         "quality",
         "max_kb",
         "numbered",
+        "factor",
     ];
-    let known = ["images", "attachment_ids", "attachment_id", "from", "regions", "region", "items"];
+    let known = [
+        "image",
+        "looked_for",
+        "what",
+        "images",
+        "attachment_ids",
+        "attachment_id",
+        "from",
+        "regions",
+        "region",
+        "items",
+    ];
     for key in arguments.as_object().unwrap().keys() {
         assert!(
             KEYS.contains(&key.as_str()) || known.contains(&key.as_str()),

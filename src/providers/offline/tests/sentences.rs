@@ -1,7 +1,7 @@
 //! Sentences and the tool calls they become, one line each. Add a line for every sentence that was misunderstood.
 
 use super::{Offline, complete, photos, play, prompt, reply_to_a};
-use crate::providers::offline::parse::grammar::Grammar;
+use crate::providers::offline::parse::{grammar::Grammar, things::Things};
 use crate::providers::{Focus, Provider};
 use futures::executor::block_on;
 
@@ -221,7 +221,8 @@ fn every_example_in_the_replies_works() {
 fn a_word_added_to_the_grammar_is_understood() {
     let yaml = include_str!("../parse/grammar.yaml");
     let with_word = yaml.replace("crop: [crop,", "crop: [stutzen, crop,");
-    let offline = Offline { grammar: Grammar::from_yaml(&with_word).unwrap() };
+    let offline =
+        Offline { grammar: Grammar::from_yaml(&with_word).unwrap(), things: Things::built_in().unwrap() };
     let asked = prompt(reply_to_a("stutzen to a square"));
     assert_eq!(block_on(offline.complete(&asked, &|_| {})).unwrap().tool_calls[0].name, "crop_image");
     assert!(complete(&asked).tool_calls.is_empty(), "only the new word makes it a crop");

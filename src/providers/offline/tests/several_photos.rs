@@ -1,5 +1,6 @@
 //! Combinations of several photos, and edits repeated on other photos.
 
+use super::sights::play_seeing;
 use super::{fake_tool, file, id, photos, play, play_with, prompt, reply_to_a};
 use crate::domain::{Attachment, AttachmentSource};
 use crate::providers::{Focus, PromptMessage};
@@ -265,7 +266,7 @@ fn every_example_in_the_readme_is_understood() {
             ..edited_album(said)
         };
         let text = Focus { said: said.into(), replied: vec![file("t", "text/plain")], ..Focus::default() };
-        let played = play(pictures);
+        let played = play_seeing(pictures);
         let understood = !played.calls.is_empty() || !play(text).calls.is_empty();
         assert!(understood && !played.text.contains("didn't understand"), "{said}: {}", played.text);
     }

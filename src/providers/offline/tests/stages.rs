@@ -13,7 +13,7 @@ fn the_trace_in_the_module_header_is_true() {
     assert_eq!(intents, [Intent::Crop, Intent::Filter]);
     let crop: Vec<Meaning> = message.clauses[0].atoms().map(|atom| atom.meaning.clone()).collect();
     assert_eq!(crop, [Meaning::Verb(Verb::Crop), Meaning::Aspect("1:1".into())]);
-    let plan = plan::plan(&grammar, &message);
+    let plan = plan::plan(&grammar, &message, None);
     let phrases: Vec<&str> = plan.steps.iter().map(|step| step.did.as_str()).collect();
     assert_eq!(phrases, ["cropped to a square", "turned the left half black and white"]);
     let played = play(reply_to_a(text));
