@@ -15,7 +15,7 @@ mod upload_budget;
 pub use audit::Audit;
 pub use display::{format_age, format_size};
 pub use objects::{ObjectError, Objects};
-pub use upload::{ReceivedBytes, StagedFile, Upload};
+pub use upload::{FinishedUpload, ReceivedBytes, StagedFile, Upload};
 pub use upload_budget::UploadBudget;
 
 use crate::{
@@ -161,7 +161,8 @@ impl Room {
     }
 }
 
-/// A stored blob and what was found out about it.
+/// A blob and what was found out about it.
+#[derive(Clone)]
 struct Blob {
     object_key: String,
     sha256: String,

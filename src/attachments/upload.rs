@@ -163,6 +163,17 @@ impl Upload {
     }
 }
 
+/// A file that has arrived as a whole, and what was found out about it. Cheap to clone.
+#[derive(Clone)]
+pub struct FinishedUpload {
+    /// The beginning of the file; all of it if there is no spool file.
+    head: Bytes,
+    spool: Option<Arc<File>>,
+    blob: Blob,
+    filename: Option<String>,
+    reservation: Arc<Option<Reservation>>,
+}
+
 /// A stored blob whose row is not committed yet. It is deleted when dropped, unless it was kept. Until then its bytes
 /// count as arriving: no quota counts them yet.
 pub struct StagedFile {
@@ -171,7 +182,7 @@ pub struct StagedFile {
     blob: Blob,
     filename: Option<String>,
     kept: bool,
-    _reservation: Option<Reservation>,
+    _reservation: Arc<Option<Reservation>>,
 }
 
 impl StagedFile {
@@ -271,17 +282,17 @@ impl Attachments {
 
     /// Stores a file that has arrived. Runs to its end even if the caller is dropped; the blob is then deleted again.
     pub async fn stage(&self, upload: Upload, filename: Option<&str>) -> Result<StagedFile, AttachmentError> {
-        let attachments = self.clone();
-        let filename = filename.map(clean_name).filter(|name| !name.is_empty());
-        let stored = tokio::spawn(async move { attachments.store_upload(upload, filename).await });
-        stored.await.map_err(|error| ObjectError::Spool(io::Error::other(error)))?
+        let upload = self.finish_upload(upload, filename).await?;
+        self.stage_finished(&upload).await
     }
 
-    async fn store_upload(
-        self,
+    /// Finds out what a file is that has arrived. It can be staged again if the object store fails.
+    pub async fn finish_upload(
+        &self,
         upload: Upload,
-        filename: Option<String>,
-    ) -> Result<StagedFile, AttachmentError> {
+        filename: Option<&str>,
+    ) -> Result<FinishedUpload, AttachmentError> {
+        let filename = filename.map(clean_name).filter(|name| !name.is_empty());
         let name_in_errors = filename.as_deref().unwrap_or("the file");
         if upload.is_empty() {
             return Err(AttachmentError::Empty { filename: name_in_errors.to_owned() });
@@ -298,24 +309,38 @@ impl Attachments {
             Some(spool) if imaging::Format::sniff(&head).is_some() => self.probe_spool(spool.clone()).await?,
             Some(_) => None,
         };
-        let object_key = super::object_key(&sha256);
-        let id = AttachmentId::new();
-        match spool {
-            None => self.pending_blobs.record(&object_key, id, self.objects.put(&object_key, head)).await?,
-            Some(spool) => {
-                (&*spool).rewind().map_err(ObjectError::spool)?;
-                let put = self.objects.put_parts(&object_key, size, || next_part(spool.clone()));
-                self.pending_blobs.record(&object_key, id, put).await?;
-            }
-        }
         let blob = Blob {
-            object_key,
+            object_key: super::object_key(&sha256),
             sha256,
             mime_type,
             size: i64::try_from(size).unwrap_or(i64::MAX),
             width: shape.as_ref().map(|probe| i64::from(probe.width)),
             height: shape.as_ref().map(|probe| i64::from(probe.height)),
         };
+        Ok(FinishedUpload { head, spool, blob, filename, reservation: Arc::new(reservation) })
+    }
+
+    /// Stores a finished upload, as `stage` does.
+    pub async fn stage_finished(&self, upload: &FinishedUpload) -> Result<StagedFile, AttachmentError> {
+        let (attachments, upload) = (self.clone(), upload.clone());
+        let stored = tokio::spawn(async move { attachments.store_upload(upload).await });
+        stored.await.map_err(|error| ObjectError::Spool(io::Error::other(error)))?
+    }
+
+    async fn store_upload(self, upload: FinishedUpload) -> Result<StagedFile, AttachmentError> {
+        let FinishedUpload { head, spool, blob, filename, reservation } = upload;
+        let (id, size) = (AttachmentId::new(), blob.size.unsigned_abs());
+        match spool {
+            None => {
+                let put = self.objects.put(&blob.object_key, head);
+                self.pending_blobs.record(&blob.object_key, id, put).await?;
+            }
+            Some(spool) => {
+                (&*spool).rewind().map_err(ObjectError::spool)?;
+                let put = self.objects.put_parts(&blob.object_key, size, || next_part(spool.clone()));
+                self.pending_blobs.record(&blob.object_key, id, put).await?;
+            }
+        }
         Ok(StagedFile { attachments: self, id, blob, filename, kept: false, _reservation: reservation })
     }
 

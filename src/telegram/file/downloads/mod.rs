@@ -87,19 +87,7 @@ async fn download(
     let mut room = telegram.attachments.upload_budget().start(scope.user());
     let most = file.bytes.unwrap_or(request::MAX_DOWNLOAD_BYTES).min(max_bytes);
     while matches!(room.grow(most).await, Err(AttachmentError::TooManyUploads)) {}
-    // The object store may be away for long: the update is safe in the inbox, so the file is fetched again until it is kept.
-    let kept = (|| fetch(telegram, scope, file, max_bytes))
-        .retry(retry::forever(FIRST_STORE_WAIT, MAX_STORE_WAIT))
-        .when(|error| matches!(error, DownloadError::NotKept(AttachmentError::Objects(_))))
-        .notify(|error, wait| {
-            if let DownloadError::NotKept(error) = error {
-                warn!(
-                    error = error.log_text(),
-                    op = "store_file",
-                    "object store error; retrying in {wait:?}"
-                );
-            }
-        });
+    let kept = fetch(telegram, scope, file, max_bytes);
     match kept.await {
         Ok(attachment) => Ok(Ok(attachment)),
         Err(DownloadError::NotKept(AttachmentError::Store(error))) => Err(error),
@@ -112,7 +100,8 @@ async fn download(
     }
 }
 
-/// Downloads the file and stores it. It goes to disk as it comes, not through memory.
+/// Downloads the file and stores it. It goes to disk as it comes, not through memory. The object store may be away for
+/// long: the update is safe in the inbox, so this waits for it.
 async fn fetch(
     telegram: &Telegram,
     scope: &Scope,
@@ -120,12 +109,21 @@ async fn fetch(
     max_bytes: u64,
 ) -> Result<Attachment, DownloadError> {
     let upload = request::download(telegram, &file.file_id, max_bytes).await?;
-    let store = async {
-        let staged = telegram.attachments.stage(upload, file.filename.as_deref()).await?;
+    let attachments = &telegram.attachments;
+    let upload = attachments.finish_upload(upload, file.filename.as_deref()).await;
+    let upload = upload.map_err(DownloadError::NotKept)?;
+    let store = async || {
+        let staged = attachments.stage_finished(&upload).await?;
         let attachment = staged.attach(scope).await?;
         // The row is added with its message.
         staged.leave_pending();
         Ok(attachment)
     };
-    store.await.map_err(DownloadError::NotKept)
+    let kept = store
+        .retry(retry::forever(FIRST_STORE_WAIT, MAX_STORE_WAIT))
+        .when(|error| matches!(error, AttachmentError::Objects(_)))
+        .notify(|error: &AttachmentError, wait| {
+            warn!(error = error.log_text(), op = "store_file", "object store error; retrying in {wait:?}");
+        });
+    kept.await.map_err(DownloadError::NotKept)
 }
