@@ -67,7 +67,8 @@ async fn measure(name: &str) -> anyhow::Result<Section> {
         "context" => context::measure().await,
         "web" => web::measure().await,
         "imaging" => imaging::measure().await,
-    ["start", "throughput", "latency", "stuck", "context", "web", "imaging", "vision", "memory", "build"];
+        "vision" => vision_models::measure(),
+        "memory" => memory::measure().await,
         _ => build::measure(),
     }
 }

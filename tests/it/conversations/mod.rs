@@ -11,7 +11,7 @@ mod media;
 mod photo_edits;
 mod quotes;
 mod replies;
+mod sights;
 mod signs_of_life;
 mod topics;
-mod sights;
 mod unknown_fields;

@@ -28,7 +28,8 @@ pub fn set_backdrop(
     match backdrop {
         Backdrop::Transparent => Ok(Picture::new(DynamicImage::ImageRgba8(front), Format::Png)),
         Backdrop::Color(color) => {
-            let behind = RgbImage::from_pixel(front.width(), front.height(), Rgb([color.r, color.g, color.b]));
+            let behind =
+                RgbImage::from_pixel(front.width(), front.height(), Rgb([color.r, color.g, color.b]));
             lay_over(&original, front, behind, context)
         }
         Backdrop::Blurred(strength) => {

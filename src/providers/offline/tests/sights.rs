@@ -22,7 +22,7 @@ fn detector(call: &ToolCall) -> String {
             100 + side
         )
     };
-    let first = arguments["image"] == Value::from(id("a").to_string());
+    let first = arguments["image"].as_str() == Some(id("a").to_string().as_str());
     let found = match arguments["what"].as_str().unwrap() {
         "bird" if first => vec![thing("bird", 100, 100), thing("bird", 600, 200)],
         "bird" => vec![thing("bird", 300, 100)],
